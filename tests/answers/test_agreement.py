@@ -7,7 +7,8 @@ import pytest
 from agreement import PAIRS, Report, contradictions
 from builders import derived_lab, full_lab
 from cases import text_of, where
-from dpscale.studies import answer_all
+from dpscale.studies import answer_all, answer_one
+from test_q4_2 import CASES as OF_Q4_2
 
 
 @pytest.mark.parametrize("lab", [{}, {"two_nodes": True}], ids=["one node", "two nodes"])
@@ -40,6 +41,14 @@ def test_zero_gains_that_are_opposite_without_a_word_are_found(side, found) -> N
         test_accuracy_side=side,
     )
     assert len(planted("zero_gains", report_of(large_batch=alone))) == found
+
+
+def test_zero_gains_that_both_answers_call_opposite_are_no_contradiction() -> None:
+    case = next(one for one in OF_Q4_2 if one.edits and "{'none': -0.04" in one.name)
+    answers = [answer_one(name, case.inputs) for name in ("Q4.2", "S2")]
+    report = Report.of(case.inputs.derived, case.inputs.tidy, answers)
+    assert planted("zero_gains", report) == []
+    assert len(planted("zero_gains", Report(report.derived, report.tidy, report_of().answers))) == 1
 
 
 def test_a_number_of_the_first_page_that_its_answer_has_not_is_found() -> None:

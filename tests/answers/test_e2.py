@@ -138,8 +138,8 @@ CASES = [
             "error in 194 ms (predicted: 194 ms), not measurably behind the soonest, and cheaper. "
             "More workers are not measurably faster: two take 1.30× as long to the goal (trained "
             "1.30×), mostly by communication, four about 0.950× (0.950×). The",
-            "More workers than one are not measurably faster. Times are steps times seconds of a "
-            "step. Darker",
+            "More workers than one are not measurably faster. Times are predicted: steps times "
+            "seconds of a step. Darker",
             "Perfect sharing would leave the worker-seconds (time to the goal times workers) the "
             "same; two workers spend 2.61× those of one. These factors multiply to that: with the "
             "same batch a worker 1.88× for communication and 1.39× for the samples that larger "

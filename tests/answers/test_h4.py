@@ -14,8 +14,8 @@ LOSSES = {
     "copy": ("the copy to the device", "Against that (not tried): pin memory"),
     "sharing": ("contention between workers", "Against that (not tried): give each worker a core"),
     "stragglers": ("stragglers", "Against that (not tried): give equal devices equal work"),
-    "overhead": ("the overhead of DDP", "Twice the batch (b = 256) is 1.25× as fast and"),
-    "exposed": ("waiting for communication", "Twice the batch (b = 256) is 1.25× as fast and"),
+    "overhead": ("the overhead of DDP", "Twice the batch (b = 256) is 1.25× as fast but"),
+    "exposed": ("waiting for communication", "Twice the batch (b = 256) is 1.25× as fast but"),
 }
 
 
@@ -48,17 +48,16 @@ CASES = [
         says=[
             "With four workers 51.6% of an epoch is computation, and the largest loss is loading "
             "(19.7%), next waiting for communication (17.1%). Against that (not tried): load "
-            "ahead, "
-            "with more loading processes, or keep the data ready in memory. Here a small",
+            "ahead, with more loading processes, or keep the data ready in memory. Here a small",
             "with SGD, which with as many workers loses most to waiting for communication. The",
             "Contention is the mean time of these copies less $T_1/N$, stragglers the time of the "
             "slowest less that mean; Q3.1 calls both contention.",
             "With four workers the largest loss is loading. Where",
             "Here a small convolutional network with SGD is trained, in Q3.1 a small residual",
             "computation is $T_1/N$, less the copy; exposed",
-            "Rest is the epoch less the sum of its parts. The largest loss "
-            "exceeds the next, waiting for communication, by "
-            "2.59% (2.56 to 2.61) of the epoch, over five launches. Loading and",
+            "Rest is the epoch less the sum of its parts. The largest loss exceeds the next, "
+            "waiting for communication, by 2.59% (2.56 to 2.61) of the epoch, over five launches. "
+            "Loading and",
             " 17.1% (16.9 to 17.3) 0.300%",
             "paired by launch",
         ],
@@ -112,8 +111,8 @@ CASES = [
                 1.4,
                 1.3,
                 1.5,
-                "is 1.40× as fast and faster than two workers with b = 128 (4.80 s); it costs "
-                "0.400 points of accuracy",
+                "is 1.40× as fast but costs 0.400 points of accuracy, and faster than two workers "
+                "with b = 128 (4.80 s)",
             ),
             ("slower", 0.8, 0.7, 0.9, "is slower (0.800×)"),
             ("alike", 1.1, 0.9, 1.3, "is not measurably faster (1.10×)"),
@@ -129,10 +128,10 @@ CASES = [
                     fewer_workers=workers, **around("fewer_speedup_ratio", ratio, width)
                 ),
             },
-            says=[f"is 1.25× as fast{words}; it costs"],
+            says=[f"is 1.25× as fast but costs 0.400 points of accuracy{words}. Here a"],
         )
         for workers, ratio, width, words in (
-            (2, 1.1, 0.01, " and faster than two workers with b = 128 (4.80 s)"),
+            (2, 1.1, 0.01, ", and faster than two workers with b = 128 (4.80 s)"),
             (2, 1.0, 0.01, ", yet not measurably faster than two workers with b = 128 (4.80 s)"),
             (1, 0.9, 0.01, ", yet slower than one worker with b = 128 (8.00 s)"),
             (2, 0.9, float("nan"), ""),
@@ -156,19 +155,19 @@ CASES = [
             says=[
                 "By H1 (a training, in other launches) one worker with b = 512 takes "
                 f"{words} four workers with b = 256 (2.30 s). Compressed",
-                f"is 1.25× as fast{rival}; it costs",
+                f"is 1.25× as fast but costs 0.400 points of accuracy{rival}. Here a",
             ],
         )
         for rate, words, rival in (
             (
                 1600.0,
                 "6.25 s an epoch, more than",
-                " and faster than two workers with b = 128 (4.80 s)",
+                ", and faster than two workers with b = 128 (4.80 s)",
             ),
             (
                 4340.0,
                 "2.30 s an epoch, no measurable difference from",
-                " and faster than two workers with b = 128 (4.80 s)",
+                ", and faster than two workers with b = 128 (4.80 s)",
             ),
             (
                 9000.0,
@@ -202,8 +201,8 @@ CASES = [
         for ratio, words in (
             (
                 1.6,
-                "Half the waiting for communication alone would give 1.33×; twice the batch "
-                "also halves what else a step costs whatever its batch. Compressed",
+                "Half the waiting for communication alone would give 1.33×; twice the batch also "
+                "halves what else a step costs whatever its batch. Compressed",
             ),
             (
                 1.3,
@@ -229,21 +228,22 @@ CASES = [
                 "more",
                 0.01,
                 0.4,
-                "(4.80 s), and 1.00 points more accurate.",
+                "as fast and 1.00 points more accurate, and faster than",
                 "1.00 percentage points more than that of b = 128 by seed (0.600 to 1.40 points).",
             ),
             (
                 "no less",
                 -0.002,
                 2.0,
-                "(4.80 s), with no measurable loss of accuracy (up to 0.600 points may hide).",
+                "as fast with no measurable loss of accuracy (up to 0.600 points may hide), and "
+                "faster",
                 "not measurably different from that of b = 128 by seed (−0.600 to 0.200 points).",
             ),
             (
                 "less",
                 -0.01,
                 0.4,
-                "(4.80 s); it costs 1.00 points of accuracy.",
+                "as fast but costs 1.00 points of accuracy, and faster",
                 "1.00 percentage points less than that of b = 128 by seed (−1.40 to −0.600 points)",
             ),
         )
@@ -257,7 +257,7 @@ CASES = [
                 **dict.fromkeys(["test_accuracy_frac", DIFFERENCE, f"{DIFFERENCE}_low"]),
             ),
         },
-        says=["(4.80 s), its accuracy not compared.", "Q4.1 has what that can cost"],
+        says=["as fast (its accuracy not compared), and faster", "Q4.1 has what that can cost"],
         never=["trained with a rate"],
     ),
     Case(
@@ -273,13 +273,12 @@ CASES = [
         "one worker at another pace",
         edits={SPLIT: where({"workers": 1}, **around("epoch_s", 100.0))},
         says=[
-            "One worker's epoch takes 100 s here and 8.01 s in H1 and H3, "
-            "whose trainings evaluate between epochs, in other launches: why was not "
-            "isolated. With "
-            "H1's, computation would be 0.512% of an epoch with four workers and contention 55.1% "
-            "(56.0% with stragglers); the largest loss would be contention between workers. Two "
-            "and four workers are 20.8× and 34.7× as fast as one by the epoch here and 1.67× and "
-            "2.78× by that of H1; H3 finds 1.60× and 2.51×."
+            "One worker's epoch takes 100 s here and 8.01 s in H1 and H3, whose trainings evaluate "
+            "between epochs, in other launches: why was not isolated. With H1's, computation would "
+            "be 0.512% of an epoch with four workers and contention 55.1% (56.0% with stragglers); "
+            "the largest loss would be contention between workers. Two and four workers are 20.8× "
+            "and 34.7× as fast as one by the epoch here and 1.67× and 2.78× by that of H1; H3 "
+            "finds 1.60× and 2.51×."
         ],
     ),
     *(
@@ -313,11 +312,11 @@ CASES = [
         "one worker at a pace at which two losses together are more than the largest",
         edits={SPLIT: where({"workers": 1}, **around("epoch_s", 11.04))},
         says=[
-            "of an epoch is computation; loading takes 19.7% and workers that slow each other "
-            "down 4.89%, or 20.1% by H1's pace of one worker: which is more is open. Against the "
-            "former load ahead",
-            "In short: With four workers 51.6% of an epoch is computation, and it is open "
-            "whether loading (19.7%) or workers that slow each other down cost more.",
+            "of an epoch is computation; loading takes 19.7% and workers that slow each other down "
+            "4.89%, or 20.1% by H1's pace of one worker: which is more is open. Against the former "
+            "load ahead",
+            "In short: With four workers 51.6% of an epoch is computation, and it is open whether "
+            "loading (19.7%) or workers that slow each other down cost more.",
             "contention 19.2% (20.1% with stragglers); these two together would exceed loading, "
             "the largest single loss.",
         ],
@@ -370,12 +369,11 @@ CASES = [
         says=[
             "the largest losses, alike within error, are waiting for communication (19.8%) and "
             "loading (19.7%). Here a small",
-            "Against waiting for communication: twice the batch (b = 256) is 1.25× as fast and "
-            "faster than two workers with b = 128 (4.80 s); it costs 0.400 points of accuracy.",
+            "Against waiting for communication: twice the batch (b = 256) is 1.25× as fast but "
+            "costs 0.400 points of accuracy, and faster than two workers with b = 128 (4.80 s).",
             "Against loading: load ahead",
             "Compressed gradients were measured in Q3.2, with its network at N = 2: a step with "
-            "bf16 is shorter; "
-            "with fp16 is longer; with PowerSGD shows no measurable difference.",
+            "bf16 is shorter; with fp16 is longer; with PowerSGD shows no measurable difference.",
         ],
     ),
     Case(
@@ -389,9 +387,9 @@ CASES = [
         "a rest below zero",
         edits={SPLIT: where({"workers": 4}, rest_frac=-0.02)},
         says=[
-            "the sum of its parts. Where it is below zero, the parts together exceed the "
-            "epoch: the epoch was timed with loading, all parts but loading and the copy without "
-            "it. So the shares are uncertain by as much. The largest",
+            "the sum of its parts. Where it is below zero, the parts together exceed the epoch: "
+            "the epoch was timed with loading, all parts but loading and the copy without it. So "
+            "the shares are uncertain by as much. The largest",
             "over five launches. The rest with four workers is smaller than that, so the lead "
             "stands. ",
             "loading; a rest left of zero is negative: the parts together exceed the epoch. Where",
@@ -414,8 +412,8 @@ CASES = [
             "uncertainty. ",
             "With four workers the largest loss is loading, a lead within the uncertainty of the "
             "shares; a rest",
-            "In short: With four workers 51.6% of an epoch is computation, and the largest loss "
-            "is loading (19.7%), a lead within the uncertainty of the shares.",
+            "In short: With four workers 51.6% of an epoch is computation, and the largest loss is "
+            "loading (19.7%), a lead within the uncertainty of the shares.",
         ],
         never=["lead stands"],
     ),
@@ -430,9 +428,9 @@ CASES = [
             "assignment_doubled": where(**around(DIFFERENCE, -0.002, 2.0)),
         },
         says=[
-            "next loading (19.7%), a lead within the uncertainty of the shares. Twice the batch "
-            "(b = 256) is 1.25× as fast and faster than two workers (4.80 s), with no measurable "
-            "loss of accuracy. Here"
+            "next loading (19.7%), a lead within the uncertainty of the shares. Twice the batch (b "
+            "= 256) is 1.25× as fast with no measurable loss of accuracy, and faster than two "
+            "workers (4.80 s). Here"
         ],
     ),
     Case(
@@ -502,9 +500,9 @@ CASES = [
         edits=longer_steps(),
         says=[
             "with SGD, which with as many workers loses most to contention. The",
-            "In Q3.1 steps are longer: one worker's takes 1.00 s without "
-            "loading, here 103 ms with it (H1). Of an epoch of as many steps (four workers, b = "
-            "128) waiting takes 400 ms there and 492 ms here, contention 2.00 s and 141 ms.",
+            "In Q3.1 steps are longer: one worker's takes 1.00 s without loading, here 103 ms with "
+            "it (H1). Of an epoch of as many steps (four workers, b = 128) waiting takes 400 ms "
+            "there and 492 ms here, contention 2.00 s and 141 ms.",
         ],
     ),
     *(

@@ -267,15 +267,16 @@ CASES = [
                 )
             },
             says=[
-                "the unscaled rate keeps it (2.20%). Scaled there, gradual warm-up or zero gains "
-                f"lose less (5.10%, 5.20%; with neither 12.1%){but}. A step"
+                f"the unscaled rate keeps it (2.20%). Scaled there, gradual warm-up {words} "
+                f"(5.10%) "
+                "and zero gains may keep it (5.20%); with neither it is 12.1%. A step"
             ],
         )
-        for kept, but in (
-            ("undecided", ", but neither is shown to keep the error"),
-            ("lost", ", but neither is shown to keep the error"),
-            ("kept", ""),
-            ("kept or lowered", ""),
+        for kept, words in (
+            ("undecided", "may keep the error"),
+            ("lost", "still loses the error"),
+            ("kept", "keeps the error"),
+            ("kept or lowered", "keeps the error"),
         )
     ),
     *(
