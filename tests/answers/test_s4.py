@@ -314,7 +314,8 @@ CASES = [
         edits={"local_sgd": UNLEARNED},
         says=[
             "at no measurable difference in test accuracy. Arms that learnt clean labels reach "
-            "97.0%; with 20% wrong it is +0.00 points. Huge mini-batch is better with 20% wrong "
+            "97.0%; with 20% wrong they differ by +0.00 points. Huge mini-batch is better with 20% "
+            "wrong "
             "labels, by 3.00 points. Half",
             "no measurable difference with clean labels.",
         ],
@@ -329,7 +330,8 @@ CASES = [
             )
         },
         says=[
-            "with 20% wrong it is +0.00 points (−1.69 to +1.69). Choose it for its communication, "
+            "with 20% wrong they differ by +0.00 points (−1.69 to +1.69). Choose it for its "
+            "communication, "
             "not its accuracy. Half"
         ],
     ),
@@ -338,7 +340,8 @@ CASES = [
         lab=level,
         edits={"local_sgd": where({"arm": "A1"}, train_accuracy_frac=0.99)},
         says=[
-            "accuracy. With clean labels it is +0.00 points (−1.07 to +1.07); with 20% wrong "
+            "accuracy. With clean labels they differ by +0.00 points (−1.07 to +1.07); with 20% "
+            "wrong "
             "+0.00. Huge mini-batch is better",
             "no measurable difference with clean labels.",
         ],
