@@ -134,6 +134,31 @@ def both(*edits: Edit) -> Edit:
     return lambda rows: functools.reduce(lambda made, edit: edit(made), edits, rows)
 
 
+LOOKS = {
+    "looked_at": "speed-up",
+    "compared": 10,
+    "opened": 4,
+    "decided": 3,
+    "reopened": 0,
+    "again": 27,
+    "margin_frac": 0.05,
+    "first_launches": 6,
+    "most_launches": 24,
+    "looks": 3,
+    "repeat_budget_s": 180.0,
+    "confidence_frac": 0.9792,
+    "looks_ended": "budget",
+    "runs": "sweep-b32",
+}
+
+
+def looks(parts: Mapping[str, object] | None = None, **changes: object) -> dict[str, Edit]:
+    """The looks at speed-ups, and at parts where these are given."""
+    of_parts = [] if parts is None else [LOOKS | changes | {"looked_at": "part"} | parts]
+    rows = pd.DataFrame([LOOKS | changes, *of_parts])
+    return {"looks": lambda made: rows.reindex(columns=list(made)).astype(dict(made.dtypes))}
+
+
 def disturbed(*runs: str, repeated: int = 0, quietness: str = "disturbed") -> Edit:
     """Others used the machine while these runs were timed; repeated: so often made again."""
 

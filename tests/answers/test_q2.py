@@ -2,40 +2,20 @@
 
 from typing import Any
 
-import pandas as pd
 import pytest
 
-from cases import Case, Edit, around, both, only, plain, says, where
+from cases import Case, Edit, around, both, looks, only, plain, says, where
 from dpscale.reporting.answer import AnswerTable, Value
 from dpscale.studies import questions
 from dpscale.studies.scaling.answers.speedup import told_from_one
 
 NAN = float("nan")
-LOOKS = {
-    "compared": 10,
-    "opened": 4,
-    "decided": 3,
-    "reopened": 0,
-    "again": 27,
-    "first_launches": 6,
-    "most_launches": 24,
-    "looks": 3,
-    "repeat_budget_s": 180.0,
-    "confidence_frac": 0.9792,
-    "looks_ended": "budget",
-    "runs": "sweep-b32",
-}
 STRONG = {"kind": "strong", "workers": [2, 4]}
 PACED = {"kind": "weak", "workers": 4, "per_worker_batch": 128}
 
 
 def _strong(ratio: float) -> dict[str, Edit]:
     return {"scaling": where(STRONG, **around("speedup_ratio", ratio, 0))}
-
-
-def _looks(**changes: object) -> dict[str, Edit]:
-    row = pd.DataFrame([LOOKS | changes])
-    return {"speedup_looks": lambda rows: row.reindex(columns=list(rows)).astype(dict(rows.dtypes))}
 
 
 def _cause(name: str | None) -> dict[str, Edit]:
@@ -482,7 +462,7 @@ CASES = [
     ),
     Case(
         "decided by further launches but for one, when the budget was spent",
-        edits=_looks(),
+        edits=looks(),
         says=[
             "Four of ten speed-ups were undecided after six launches: not shown to be above or "
             "below 1. Their bases, and all that is compared with them, were launched again, up to "
@@ -492,8 +472,38 @@ CASES = [
         ],
     ),
     Case(
+        "of parts too, some of which the further launches decide",
+        edits=looks({"compared": 18, "opened": 7, "decided": 5}, decided=4),
+        says=[
+            "Four of ten speed-ups and seven of 18 parts of an epoch (Q3.1) were undecided after "
+            "six launches: a speed-up not shown to be above or below 1, a part neither above or "
+            "below zero nor within 5.00% of the epoch. Their bases,",
+            "27 more launches used up the time and left no speed-up and two parts undecided. The",
+        ],
+    ),
+    Case(
+        "of parts alone",
+        edits=looks(
+            {"opened": 1, "decided": 1, "compared": 18}, opened=0, decided=0, looks_ended="decided"
+        ),
+        says=[
+            "One of 18 parts of an epoch (Q3.1) was undecided after six launches: a speed-up not "
+            "shown",
+            "Its base, and all that is compared with it, was",
+            "27 more launches left none undecided. The",
+        ],
+    ),
+    Case(
+        "neither speed-ups nor parts are open",
+        edits=looks(
+            {"opened": 0, "decided": 0, "compared": 18}, opened=0, decided=0, looks_ended="decided"
+        ),
+        says=["None of ten speed-ups and 18 parts of an epoch (Q3.1) were undecided"],
+        never=["launched again"],
+    ),
+    Case(
         "none is decided at the last look",
-        edits=_looks(opened=1, decided=0, again=12, looks_ended="launches"),
+        edits=looks(opened=1, decided=0, again=12, looks_ended="launches"),
         says=[
             "One of ten speed-ups was undecided after six launches: not shown to be above or below "
             "1. Its base, and all that is compared with it, was launched again",
@@ -502,27 +512,27 @@ CASES = [
     ),
     Case(
         "all are decided",
-        edits=_looks(opened=2, decided=2, again=1, looks_ended="decided"),
+        edits=looks(opened=2, decided=2, again=1, looks_ended="decided"),
         says=["One more launch left none undecided. The data"],
     ),
     Case(
         "a launch of the base opens one again",
-        edits=_looks(opened=3, decided=1, looks_ended="decided"),
+        edits=looks(opened=3, decided=1, looks_ended="decided"),
         says=["27 more launches left two undecided. The data"],
     ),
     Case(
         "the further launches of a base open a speed-up",
-        edits=_looks(reopened=1),
+        edits=looks(reopened=1),
         says=["left two undecided, one of which had been decided before."],
     ),
     Case(
         "the further launches of bases open speed-ups",
-        edits=_looks(reopened=2),
+        edits=looks(reopened=2),
         says=["left three undecided, two of which had been decided before."],
     ),
     Case(
         "nothing was open",
-        edits=_looks(opened=0, decided=0, again=0, looks_ended="decided"),
+        edits=looks(opened=0, decided=0, again=0, looks_ended="decided"),
         says=[
             "None of ten speed-ups were undecided after six launches: not shown to be above or "
             "below 1. The data"
@@ -531,7 +541,7 @@ CASES = [
     ),
     Case(
         "the looks are yet to come",
-        edits=_looks(opened=3, decided=0, again=0, looks_ended=None),
+        edits=looks(opened=3, decided=0, again=0, looks_ended=None),
         says=[
             "Three of ten speed-ups were undecided after six launches: not shown to be above or "
             "below 1. What is undecided is yet to be"
@@ -539,7 +549,7 @@ CASES = [
     ),
     Case(
         "launches, of a look",
-        edits=_looks() | {"scaling": where(launches=6)},
+        edits=looks() | {"scaling": where(launches=6)},
         says=[
             "Student's t, or of seven launches and more two of them.",
             "with B fixed at this b. Intervals are 97.9% instead of 95%. 2",

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from builders import derived_lab, on_two_devices
-from cases import Case, Edit, around, both, disturbed, figures, numbers, only, says, where
+from cases import Case, Edit, around, both, disturbed, figures, looks, numbers, only, says, where
 from dpscale.reporting.answer import Answer, AnswerTable
 from dpscale.studies import answer_one
 
@@ -278,20 +278,20 @@ CASES = [
         says=["Each time is a median, of how many launches is not known. Computation"],
     ),
     Case(
-        "loading in the noise",
-        edits=_loaded(-0.1, 9.0) | {"scaling": where({"kind": "weak"}, epoch_s=0.001)},
-        says=[
-            "These epochs and Q2's, with loading, are of other launches. Their difference is not "
-            "the time of loading: at N = 1, b = 32; N = 1, b = 128; N",
-            "b = 512; N = 2, b = 32; N = 2, b = 128; N",
-            "N = 4, b = 512 Q2's are even shorter, though not measurably.",
-        ],
-        never=["is measurably shorter"],
+        "cells may have been launched again",
+        edits=looks() | {"communication": where(launches=12)},
+        says=["12 launches, in processes of their own, and brackets hold its 97.9% interval over"],
     ),
     Case(
-        "loading in the noise, and in all launches of Q2 no shorter",
-        edits=_loaded(-0.1, 9.0) | {"scaling": where({"kind": "weak"}, epoch_s=1000.0)},
-        never=["even shorter"],
+        "loading in the noise",
+        edits=_loaded(-0.1, 9.0),
+        says=[
+            "Q2's epochs, with loading, take turns with these in each launch; what loading adds is "
+            "less than their scatter at N = 1, b = 32; N = 1, b = 128; N",
+            "b = 512; N = 2, b = 32; N = 2, b = 128; N",
+            "N = 4, b = 512, where Q2's are even shorter.",
+        ],
+        never=["is measurably shorter"],
     ),
     Case(
         "loading under other conditions",

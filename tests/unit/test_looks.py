@@ -1,7 +1,7 @@
 """Looks at open verdicts: that they err no more often than one look, what is launched, and when."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ from dpscale.plan.spec import Spec
 from dpscale.studies import load_config, planned_runs
 from dpscale.studies.completion import earlier_runs
 from dpscale.studies.scaling.derive.arms import communication, one_worker
-from dpscale.studies.scaling.derive.looks import speedup_looks
+from dpscale.studies.scaling.derive.looks import looks, open_parts
 from dpscale.studies.scaling.derive.speedup import scaling
 from dpscale.studies.scaling.looks import BY_LOOKS, look_again
 from dpscale.studies.study import Earlier
@@ -88,19 +88,36 @@ def test_looks_are_planned_where_there_is_time_for_them_and_leave_other_runs_as_
     assert earlier_runs(looks, plan) == of_plan
 
 
+def split_cell(workers: int, batch: int, *, decided: bool) -> dict[str, object]:
+    """A row of `communication` whose overhead is told from zero, or is not."""
+    row: dict[str, object] = {"workers": workers, "per_worker_batch": batch, "epoch_s": 1.0}
+    for part in ("exposed", "overhead", "contention"):
+        low = 0.01 if decided or part != "overhead" else -0.1
+        row |= {f"{part}_s": 0.2, f"{part}_s_low": low, f"{part}_s_high": 0.4}
+    return row
+
+
 class Machine:
     """Cells that tell their speed-ups apart after some launches, and a clock.
 
     decided_after: by (workers, batch), launches that it takes; their logarithms are 0.1 b / 64.
+    parts_after: the same of the parts of their epochs.
     """
 
-    def __init__(self, decided_after: dict[tuple[int, int], int], launch_s: float = 1.0) -> None:
+    def __init__(
+        self,
+        decided_after: Mapping[tuple[int, int], int],
+        launch_s: float = 1.0,
+        parts_after: Mapping[tuple[int, int], int] | None = None,
+    ) -> None:
         self._decided_after, self._launch_s = decided_after, launch_s
+        self._parts_after = parts_after or {}
         self.now_s, self.launched = 0.0, list[str]()
 
     def launch(self, spec: Spec) -> None:
         assert (spec.kind, spec.study, spec.completed_by) == ("timed", "scaling_again", None)
-        assert spec.protocol.timing.arms == ("with_loading", "without_loading")
+        direct = ("reference", "noop_hook", "buckets") if spec.workers > 1 else ()
+        assert spec.protocol.timing.arms == ("with_loading", "without_loading", *direct)
         self.now_s += self._launch_s
         self.launched.append(spec.run)
 
@@ -108,14 +125,20 @@ class Machine:
         assert list(runs) == self.launched
         rows = []
         for (workers, batch), launches in self._decided_after.items():
-            made = 3 + sum(run.startswith(f"scaling-n{workers}-b{batch}-") for run in runs)
             ratio = math.exp(0.1 * batch / 64)
-            low = 1.01 if made >= launches else 0.9
+            low = 1.01 if (decided := self._made(workers, batch) >= launches) else 0.9
             ends = {"speedup_ratio_low": low, "speedup_ratio_high": ratio / low * ratio}
-            pace = "above" if made >= launches else "indistinct"
+            pace = "above" if decided else "indistinct"
             cell = {"kind": "weak", "workers": workers, "per_worker_batch": batch}
             rows.append(cell | {"speedup_ratio": ratio, "pace": pace} | ends)
-        return {"scaling": pd.DataFrame(rows)}
+        split = [
+            split_cell(workers, batch, decided=self._made(workers, batch) >= launches)
+            for (workers, batch), launches in self._parts_after.items()
+        ]
+        return {"scaling": pd.DataFrame(rows), "communication": pd.DataFrame(split)}
+
+    def _made(self, workers: int, batch: int) -> int:
+        return 3 + sum(run.startswith(f"scaling-n{workers}-b{batch}-") for run in self.launched)
 
     def look(self, minutes: float = 10.0) -> Spec:
         spec = planned(repeat_minutes=minutes)["scaling-looks"]
@@ -135,7 +158,7 @@ def test_nothing_is_launched_where_every_speedup_is_decided(capsys) -> None:
     spec = machine.look()
     assert (spec.protocol.further, spec.protocol.looks_ended) == ((), "decided")
     assert machine.launched == []
-    assert capsys.readouterr().err == "Q2: no speed-up is open\n"
+    assert capsys.readouterr().err == "Q2: nothing is open\n"
 
 
 ON_64 = ((1, 64), (2, 32), (2, 64), (4, 64))  # with b = 64 fixed, and with B = 64 fixed
@@ -149,7 +172,34 @@ def test_a_base_and_all_compared_with_it_are_launched_until_nothing_is_open(caps
     assert spec.protocol.further == tuple(machine.launched)
     assert spec.protocol.looks_ended == "decided"
     told = "Q2: open after 3 launches: N = 4 at b = 64; launched up to 6 times\n"
-    assert capsys.readouterr().err == told + "Q2: no speed-up is open\n"
+    assert capsys.readouterr().err == told + "Q2: nothing is open\n"
+
+
+def test_an_open_part_has_its_batch_launched_again_and_a_negligible_one_is_not_open(capsys) -> None:
+    machine = Machine({(2, 64): 3}, parts_after={(4, 32): 6, (2, 64): 3})
+    spec = machine.look()
+    # What shares the base of b = 32; B = 64 with two workers of b = 32 is of the base b = 64.
+    assert machine.launched == again((1, 32), (2, 32), (4, 32), numbers=[1, 2, 3])
+    assert spec.protocol.looks_ended == "decided"
+    told = "Q2: open after 3 launches: the parts of N = 4 at b = 32; launched up to 6 times\n"
+    assert capsys.readouterr().err == told + "Q2: nothing is open\n"
+
+
+@pytest.mark.parametrize(
+    ("ends", "found"),
+    [
+        ((-0.06, 0.02), ["overhead"]),  # of an epoch of 1 s: beyond 5% of it
+        ((-0.05, 0.05), []),  # within
+        ((0.001, 0.4), []),  # above zero
+        ((-0.4, -0.001), []),
+        ((None, None), []),  # without an interval nothing says how many launches would do
+    ],
+)
+def test_a_part_is_open_that_neither_differs_from_zero_nor_is_negligible(ends, found) -> None:
+    low, high = ends
+    row = split_cell(2, 32, decided=True) | {"overhead_s_low": low, "overhead_s_high": high}
+    assert open_parts(row) == found
+    assert open_parts(row | {"workers": 1}) == []
 
 
 def test_what_stays_open_is_launched_to_the_last_look_each_cell_as_often(capsys) -> None:
@@ -215,7 +265,7 @@ def test_a_look_judges_by_the_intervals_that_the_report_will_show() -> None:
         assert at_look[name] == pytest.approx(shown[name], rel=1e-12)
 
 
-def test_launches_of_a_look_count_in_q2_and_those_of_one_worker_in_every_t_1() -> None:
+def test_launches_of_a_look_count_in_q2_and_q3() -> None:
     found = of_two(*lab(looks=True, again=2))
     assert found["launches"] == 5
     assert len(found["runs"].split()) == 5
@@ -223,30 +273,54 @@ def test_launches_of_a_look_count_in_q2_and_those_of_one_worker_in_every_t_1() -
     times, runs = lab(looks=True, again=2, ends=ends)
     spans = pd.DataFrame({"run": [], "iteration": [], "span_s": []})
     split = communication(times.assign(arm="without_loading"), spans, runs)
-    assert split["launches"].tolist() == [5, 3]
-    # T_1 of the three that two workers have too: 10, 10.5 and 11 s; then 11.5 and 12 s.
+    assert split["launches"].tolist() == [5, 5]
+    # T_1: 10, 10.5, 11, 11.5 and 12 s.
     no_sweep = pd.DataFrame({"per_worker_batch": []})
     alone = one_worker(split, no_sweep, runs).set_index("place")["epoch_s"]
-    assert alone.to_dict() == {"base": 10.5, "every": 11.0}
+    assert alone.to_dict() == {"base": 11.0}
+
+
+NO_SPANS = pd.DataFrame({"run": [], "iteration": [], "span_s": []})
+
+
+def looks_of(times: pd.DataFrame, runs: pd.DataFrame, latest: pd.DataFrame) -> list[dict]:
+    split = communication(times, NO_SPANS, runs)
+    return looks(times, NO_SPANS, runs, latest, split).to_dict("records")
 
 
 def test_the_looks_are_summed_up_by_what_they_decided() -> None:
     times, runs = lab(looks=True, again=3)
-    (row,) = speedup_looks(times, runs, scaling(times, runs)).to_dict("records")
+    (row,) = looks_of(times, runs, scaling(times, runs))
     # 10, 10.5, 11 over 6, 7, 8 s: open; with three more of each the ratio is told from 1.
-    assert (row["compared"], row["opened"], row["decided"], row["again"]) == (1, 1, 1, 6)
+    assert (row["looked_at"], row["compared"], row["opened"]) == ("speed-up", 1, 1)
+    assert (row["decided"], row["again"]) == (1, 6)
     assert (row["first_launches"], row["most_launches"], row["looks"]) == (3, 12, 3)
     assert row["looks_ended"] == "launches"
+
+
+def test_parts_are_summed_up_beside_the_speedups() -> None:
+    ends = ("", "-launch2", "-launch3", "-again1", "-again2", "-again3")
+    loaded, runs = lab(looks=True, again=3, ends=ends)
+    several = loaded[loaded["workers"] == 2]
+    arms = [loaded, loaded.assign(arm="without_loading")]
+    # Waiting and overhead are 1 s in each launch; contention is T_N - 2 s - T_1/2: -1, -0.25 and
+    # 0.5 s, then -1.75, -1 and -0.25 s, of which neither three nor six show that it is below zero.
+    for arm, less_s in {"noop_hook": 1.0, "reference": 2.0}.items():
+        arms.append(several.assign(arm=arm, epoch_s=several["epoch_s"] - less_s))
+    speedup, part = looks_of(pd.concat(arms), runs, scaling(pd.concat(arms), runs))
+    assert (speedup["looked_at"], part["looked_at"]) == ("speed-up", "part")
+    assert (part["compared"], part["opened"], part["decided"], part["reopened"]) == (3, 1, 0, 0)
+    assert (speedup["again"], part["again"]) == (6, 6)
 
 
 def test_a_speedup_that_more_launches_of_its_base_open_is_counted_as_such() -> None:
     times, runs = lab(looks=True, again=3)
     latest = scaling(times, runs)
     opened = scaling(*lab(looks=True)).assign(kind="strong")  # open, and of another name
-    (row,) = speedup_looks(times, runs, pd.concat([latest, opened])).to_dict("records")
+    (row,) = looks_of(times, runs, pd.concat([latest, opened]))
     assert (row["opened"], row["decided"], row["reopened"]) == (1, 1, 1)
 
 
 def test_without_looks_there_is_nothing_to_sum_up() -> None:
     times, runs = lab(looks=False)
-    assert speedup_looks(times, runs, scaling(times, runs)).empty
+    assert not looks_of(times, runs, scaling(times, runs))

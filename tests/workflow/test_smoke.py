@@ -177,17 +177,21 @@ def test_scaling_agrees_with_steps_recomputed_by_hand(checkout) -> None:
         assert row.efficiency_frac == pytest.approx(speedup / row.workers, rel=1e-9)
 
 
-def test_open_speedups_were_launched_again_and_decided_ones_were_not(checkout) -> None:
-    (looks,) = pd.read_csv(checkout.results / "derived/speedup_looks.csv").to_dict("records")
+def test_what_is_open_was_launched_again_and_what_is_decided_was_not(checkout) -> None:
+    looks = pd.read_csv(checkout.results / "derived/looks.csv").set_index("looked_at")
     scaling = pd.read_csv(checkout.results / "derived/scaling.csv")
     again = {path.parent.name for path in checkout.results.glob("runs/*-again*/record.json")}
-    assert (looks["compared"], looks["first_launches"], looks["most_launches"]) == (1, 3, 12)
-    assert (looks["opened"] > 0) == bool(again)
-    assert set(looks["runs"].split()) == {"scaling-looks", *again}
+    assert looks["compared"].to_dict() == {"speed-up": 1, "part": 3}
+    for row in looks.to_dict("records"):
+        assert (row["first_launches"], row["most_launches"]) == (3, 12)
+        assert set(row["runs"].split()) == {"scaling-looks", *again}
+    assert looks["opened"].any() == bool(again)
+    left = looks["opened"] - looks["decided"] + looks["reopened"]
+    (ended,) = set(looks["looks_ended"])
+    assert left.any() == (ended != "decided")
     several = scaling[scaling["workers"] > 1]
-    left_open = (several["pace"] == "indistinct").any()
-    assert left_open == (looks["looks_ended"] != "decided")
-    if looks["looks_ended"] == "launches":
+    assert (several["pace"] == "indistinct").sum() == left["speed-up"]
+    if ended == "launches":
         assert several["launches"].max() == 12
 
 

@@ -57,9 +57,10 @@ class Config(Section):
     )
     repeat_minutes: Minutes = Field(
         0.0,
-        description="Minutes of a call in which cells of Q2 are launched again, round by round, "
-        "where a speed-up is open, above or below one; one round at the least. 0: none is. Above 0 "
-        "the intervals of Q2 are wider, so that they hold although somebody looked.",
+        description="Minutes of a call in which cells of Q2 and Q3 are launched again, round by "
+        "round, where a speed-up is open, above or below one, or a part of a step, neither told "
+        "from zero nor below 5% of it; one round at the least. 0: none is. Above 0 the intervals "
+        "are wider, so that they hold although somebody looked.",
     )
     audit: AuditConfig | None = Field(
         AuditConfig(), description="Tables of timings collected by hand, to check."

@@ -143,21 +143,17 @@ def split_of(
     planned: pd.DataFrame,
     epoch_times: pd.DataFrame,
     spans: pd.DataFrame,
-    again: pd.DataFrame | None = None,
     confidence: float = CONFIDENCE,
 ) -> pd.DataFrame:
-    """Return the rows of `communication` of these timed runs.
-
-    again: further launches, of which one worker's count for T_1.
-    """
-    every = pd.concat([planned, again]) if again is not None else planned
-    require_same_machine(every)
-    bases = one_worker_bases(cells(every))
+    """Return the rows of `communication` of these timed runs."""
+    require_same_machine(planned)
+    every = cells(planned)
+    bases = one_worker_bases(every)
     times = Launches(epoch_times)
     # Of each iteration the rank that waited least: the others' spans hold its delay too.
     least = spans.groupby(["run", "iteration"])["span_s"].min().reset_index()
     spans_by_run = RowsByKey(least, "run")
-    found = [(cell, bases.get(cell.per_worker_batch)) for cell in cells(planned)]
+    found = [(cell, bases.get(cell.per_worker_batch)) for cell in every]
     pairs = {
         cell: sharing_launches(base, cell) if cell.workers > 1 else base
         for cell, base in found

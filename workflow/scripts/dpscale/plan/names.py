@@ -7,7 +7,7 @@ from os.path import commonprefix
 
 REST = "[^/]*"
 LAUNCH = "-launch"  # and its number, after the name of the first
-AGAIN = "-again"  # the same of a launch that a look at open speed-ups added
+AGAIN = "-again"  # the same of a launch that a look added
 
 
 def launch_end(run: str) -> str:

@@ -80,15 +80,6 @@ class _Audit(BaseModel):
         return len({_row(one) for one in self.grave if not _doubtful(one)})
 
     @property
-    def torn_rows(self) -> int:
-        """Rows of two times of which one is wrong, and no other number that cannot be right."""
-        rows: dict[tuple[int, int], set[str]] = {}
-        for one in self.grave:
-            if not _doubtful(one):
-                rows.setdefault(_row(one), set()).add(one.code)
-        return sum(codes == {TORN} for codes in rows.values())
-
-    @property
     def doubtful_rows(self) -> int:
         """Rows with a number that is doubtful or cannot be right."""
         return len({*map(_row, self.grave)})

@@ -1,10 +1,10 @@
-"""Q2: launches again the cells of speed-ups that are open, until they are decided."""
+"""Q2, Q3: launches again what leaves a speed-up or a part of a step open, until it is decided."""
 
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from dpscale.plan.looks import launches_at_looks
 from dpscale.plan.names import AGAIN as AGAIN_END
@@ -13,18 +13,26 @@ from dpscale.studies.scaling import AGAIN, PLANNED
 from dpscale.studies.scaling.config import LookedCell, LooksProtocol
 from dpscale.studies.study import Completion, Earlier
 
-Row = Mapping[str, Any]  # of the derived table `scaling`
+Row = Mapping[str, Any]  # of a derived or a tidy table
+
+
+class Open(NamedTuple):
+    """What is open, in words, and the batch of the one worker that it is compared with."""
+
+    base_batch: int
+    name: str
 
 
 def look_again(
     spec: "Spec[LooksProtocol]", earlier: Earlier, clock: Callable[[], float] = time.monotonic
 ) -> Spec:
-    """Return the spec with the runs that were launched for open speed-ups, and why no more were.
+    """Return the spec with the runs that were launched for what is open, and why no more were.
 
-    At each look (`plan.looks`) what shares a base with an open speed-up is launched up to as many
-    times as the next look asks for, round by round: speed-ups of one base then rest on as many
-    launches of it, made at the same time. No round begins that, judged by those before, would not
-    end within the budget. Which speed-ups are open the derived table says that the report shows.
+    At each look (`plan.looks`) what shares a base with an open speed-up, or with a cell that has an
+    open part, is launched up to as many times as the next look asks for, round by round: speed-ups
+    of one base then rest on as many launches of it, made at the same time. No round begins that,
+    judged by those before, would not end within the budget. What is open the derived tables say
+    that the report shows.
     """
     asked, began_s = spec.protocol, clock()
     first = asked.first_launches
@@ -47,7 +55,7 @@ def look_again(
             round_s = max(round_s, clock() - round_began_s)
         found = _open(earlier.joined(list(launched)))
     why = f"{asked.repeat_budget_s / 60:g} min are spent" if spent else "this was the last look"
-    _say(f"still open: {_named(found)}; {why}" if found else "no speed-up is open")
+    _say(f"still open: {_named(found)}; {why}" if found else "nothing is open")
     ended = "budget" if spent else "launches"
     protocol = asked.model_copy(
         update={"further": tuple(launched), "looks_ended": ended if found else "decided"}
@@ -55,15 +63,28 @@ def look_again(
     return spec.model_copy(update={"protocol": protocol})
 
 
-def _open(derived: Mapping[str, Any]) -> list[Row]:
-    from dpscale.studies.scaling.derive.looks import is_open  # not above: pandas takes long
+def _open(derived: Mapping[str, Any]) -> list[Open]:
+    from dpscale.studies.scaling.derive import looks  # not above: pandas takes long
 
-    return [row for row in derived["scaling"].to_dict("records") if is_open(row)]
+    speedups = filter(looks.is_open, derived["scaling"].to_dict("records"))
+    split = filter(looks.open_parts, derived["communication"].to_dict("records"))
+    return [*map(_speedup, speedups), *map(_parts, split)]
 
 
-def _rounds(spec: "Spec[LooksProtocol]", rows: Sequence[Row], count: int) -> Iterator[list[Spec]]:
-    """The specs of `count` further launches of each base of these rows and all compared with it."""
-    bases = {row["per_worker_batch" if row["kind"] == "weak" else "global_batch"] for row in rows}
+def _speedup(row: Row) -> Open:
+    """B stands for a global batch that is fixed."""
+    batch, name = {"weak": ("b", "per_worker_batch"), "strong": ("B", "global_batch")}[row["kind"]]
+    return Open(row[name], f"N = {row['workers']} at {batch} = {row[name]}")
+
+
+def _parts(row: Row) -> Open:
+    batch = row["per_worker_batch"]
+    return Open(batch, f"the parts of N = {row['workers']} at b = {batch}")
+
+
+def _rounds(spec: "Spec[LooksProtocol]", found: Sequence[Open], count: int) -> Iterator[list[Spec]]:
+    """The specs of `count` further launches of each base of these and all compared with it."""
+    bases = {one.base_batch for one in found}
     sharing = [
         cell
         for cell in spec.protocol.cells
@@ -89,11 +110,8 @@ def _launch(spec: Spec, cell: LookedCell, number: int) -> Spec:
     )
 
 
-def _named(rows: Sequence[Row]) -> str:
-    """The speed-ups by their cells; B stands for a global batch that is fixed."""
-    fixed = {"weak": ("b", "per_worker_batch"), "strong": ("B", "global_batch")}
-    letters = [(row, *fixed[row["kind"]]) for row in rows]
-    return ", ".join(f"N = {row['workers']} at {b} = {row[name]}" for row, b, name in letters)
+def _named(found: Sequence[Open]) -> str:
+    return ", ".join(one.name for one in found)
 
 
 def _say(words: str) -> None:

@@ -26,6 +26,8 @@ from dpscale.studies.scaling.config import (
 
 BY_LOOKS = "dpscale.studies.scaling.looks:BY_LOOKS"
 LOADING_ARMS: tuple[Arm, ...] = ("with_loading", "without_loading")
+# A worker alone, and DDP around it, are beside what Q2 and Q3 compare.
+UNCOMPARED: tuple[Arm, ...] = ("solo", "ddp_of_one")
 LINK_REPEATS = 5  # of each launch
 LINK_BUDGET_S = 20.0
 
@@ -87,10 +89,10 @@ def scaling_runs(config: Config, scaling: ScalingConfig) -> Iterator[Spec]:
 
 
 def _looked(spec: "Spec[TimedProtocol]") -> LookedCell:
-    """A cell as it is launched again: with the arms that Q2 compares, as often as before."""
-    timing = spec.protocol.timing.model_copy(
-        update={"arms": LOADING_ARMS, "direct_steps": None, "interval_frac": None}
-    )
+    """A cell as it is launched again: with the arms that Q2 and Q3 compare, as often as before."""
+    timing = spec.protocol.timing
+    arms = tuple(arm for arm in timing.arms if arm not in UNCOMPARED)
+    timing = timing.model_copy(update={"arms": arms, "interval_frac": None})
     return LookedCell(
         workers=spec.workers,
         nodes=spec.nodes,
@@ -100,7 +102,7 @@ def _looked(spec: "Spec[TimedProtocol]") -> LookedCell:
 
 
 def _looks(config: Config, scaling: ScalingConfig, looked: Sequence[LookedCell]) -> Spec:
-    """The looks at the speed-ups; as wide as the widest of what they may launch."""
+    """The looks at what is open; as wide as the widest of what they may launch."""
     return build_spec(
         config,
         LOOKS,

@@ -60,10 +60,9 @@ def facts_q3_1(inputs: Inputs) -> Facts:
         for row in [*inputs.rows("communication", workers=1), *complete]
         if None not in (row["epoch_s"], row["loaded_epoch_s"])
     ]
-    # As Q2's table prints them, of all launches.
-    of_q2 = {key_of(row): row["epoch_s"] or 0.0 for row in inputs.rows("scaling", kind="weak")}
     said = {
         "rows": rows,
+        "looks": inputs.rows("looks"),
         "brief": [without_ends(row, "epoch_s", "compute_s") for row in rows],
         "complete": complete,
         "direct": direct,
@@ -81,8 +80,7 @@ def facts_q3_1(inputs: Inputs) -> Facts:
         "shorter": [
             row
             for row in loaded
-            if row["loaded_to_epoch"] == "indistinct"
-            and max(row["loaded_epoch_s"], of_q2.get(key_of(row), 0.0)) < row["epoch_s"]
+            if row["loaded_to_epoch"] == "indistinct" and row["loaded_epoch_s"] < row["epoch_s"]
         ],
         "causes": [
             row | {"parts": largest_parts(row["cause"], of_workers(direct, row["workers"]))}

@@ -26,7 +26,7 @@ def facts_q2(inputs: Inputs) -> Facts:
     """Return the cells of weak scaling, those of both kinds in pairs, and what several gain."""
     rows = [row | {"of_medians_ratio": of_medians(row)} for row in inputs.rows("scaling")]
     weak = [row for row in rows if row["kind"] == "weak"]
-    looks = inputs.rows("speedup_looks")
+    looks = inputs.rows("looks")
     several = [row for row in weak if paced(row) and row["status"] == "complete"]
     missing = lacking(rows, {"workers": "N", "per_worker_batch": "b"}, "scaling")
     missing += [] if several or missing else ["scaling: no cell with several workers has a time"]

@@ -9,7 +9,9 @@ TABLES = {
     "scaling_least": Table(
         speedup.least_batches, ["epoch_times", "runs"], speedup.COLUMNS, speedup.judge
     ),
-    "speedup_looks": Table(looks.speedup_looks, ["epoch_times", "runs", "scaling"], looks.COLUMNS),
+    "looks": Table(
+        looks.looks, ["epoch_times", "spans", "runs", "scaling", "communication"], looks.COLUMNS
+    ),
     "speedup_lesson": Table(speedup.speedup_lesson, ["scaling", "runs"], speedup.LESSON_COLUMNS),
     "strong_lesson": Table(speedup.strong_lesson, ["scaling"], speedup.STRONG_COLUMNS),
     "communication": Table(

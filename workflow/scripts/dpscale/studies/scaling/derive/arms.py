@@ -74,9 +74,9 @@ def communication(
 ) -> pd.DataFrame:
     """Return the split of an epoch of each (workers, nodes, b) whose b one worker ran too.
 
-    Seconds of an epoch of D samples without loading, medians over launches with their 95%
-    intervals. base_epoch_s is T_1, of all one-worker runs of the same b, those that looks added
-    too, and compute_s is T_1/N; subtraction_s = T_N - T_1/N. exposed_s = T_N - T_noop,
+    Seconds of an epoch of D samples without loading, medians over launches, those that looks added
+    too, with their intervals. base_epoch_s is T_1, of one-worker runs of the same b, and compute_s
+    is T_1/N; subtraction_s = T_N - T_1/N. exposed_s = T_N - T_noop,
     overhead_s = T_noop - T_reference, contention_s = T_reference - T_1/N: they add up to the
     subtraction; exposed_lead_s, overhead_lead_s and contention_lead_s: each less the other two.
     straggler_s, a part of contention, is the slowest copy against the mean copy; span_s is DDP's
@@ -86,8 +86,8 @@ def communication(
     of the same cell with loading. One worker's row is zero but for its computation. Raises
     MixedMachinesError for runs of different machines.
     """
-    planned, again = in_study(runs, PLANNED), in_study(runs, AGAIN)
-    return split_of(planned, epoch_times, spans, again, confidence_of(runs))
+    planned = in_study(runs, PLANNED, AGAIN)
+    return split_of(planned, epoch_times, spans, confidence_of(runs))
 
 
 def confidence_of(runs: pd.DataFrame) -> float:
