@@ -187,7 +187,7 @@ def test_a_column_that_is_wrong_by_one_cause_comes_first(make_report):
         "up: every bandwidth has the batch size where bytes belong (32 GB/s at N = 2, b = 32, "
         "where the times give 1.685 GB/s).</p>"
     ) in text
-    assert "that is wrong; every bandwidth has the batch size where bytes belong." in text
+    assert "not add up; every bandwidth has the batch size where bytes belong." in text
     text = rendered(make_report(audits=[{**told, "findings": [rate, rate, finding]}]))
     assert "1.685 GB/s); the speed-up at N = 2, b = 32 is 1.6, not 3.2 (it is" in text
     text = rendered(make_report(audits=[{**told, "lessons": [lesson | {"kind": "items"}]}]))
