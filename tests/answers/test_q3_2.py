@@ -45,9 +45,9 @@ AS_MEASURED = Case(
     "as measured",
     says=[
         "By the lab's formula, bytes over communication time (Q3.1), the all-reduce reaches 121 "
-        "MB/s to 1.22 GB/s, at most 76.2% of plain TCP: 80.0% of its time is transfer. The same "
-        "buckets alone reach 152 MB/s to 1.52 GB/s, 9.48% to 95.3%; only 0.744% to 1.48% of an "
-        "all-reduce is latency. Each",
+        "MB/s to 1.22 GB/s, at most 76.2% of plain TCP: 80.0% of that time is transfer. The "
+        "transfer alone (the same buckets) reaches 152 MB/s to 1.52 GB/s, 9.48% to 95.3%; only "
+        "0.744% to 1.48% of it is latency. Each",
         "all-reduces $X$ = 1 000 000 gradients of 4 bytes, $S$ = 4 000 000 B. The busiest worker",
         "4 000 000 B at N = 2 and 6 000 000 B at N = 4. Over Q3.1's communication time that is 178 "
         "MB/s to 1.22 GB/s at N = 2 (plain TCP 1.60 GB/s) and 121 MB/s to 831 MB/s at N = 4 (1.60 "
@@ -115,7 +115,7 @@ WITHOUT_A_FIT = Case(
     edits={"link": where(beta_bytes_per_s=NAN, alpha_s=NAN, note=NO_FIT)},
     says=[
         f"No latency and bandwidth follow at N = 2: {NO_FIT}; N = 4: {NO_FIT}.",
-        "The same buckets alone reach 152 MB/s to 1.52 GB/s, 9.48% to 95.3%. Each",
+        "The transfer alone (the same buckets) reaches 152 MB/s to 1.52 GB/s, 9.48% to 95.3%. Each",
     ],
     never=["The third formula adds", "twice as fast"],
 )
@@ -128,7 +128,9 @@ CASES = [
             "link": where(**around("level_bytes", 1e12), alpha_s=1.0),
             "bandwidth": where(**around("busbw_bytes_per_s", 0.8e9), busbw_of_link_frac=0.5),
         },
-        says=["alone reach 800 MB/s, 50.0%, since by a fit 100% of an all-reduce is latency. Each"],
+        says=[
+            "(the same buckets) reaches 800 MB/s, 50.0%, since by a fit 100% of it is latency. Each"
+        ],
     ),
     *(
         Case(
@@ -242,29 +244,33 @@ CASES = [
         edits=_no_rate(({}, "possibly zero, for want of repeats")),
         says=[
             "No bandwidth follows from the lab's formula, whose time is possibly zero, for want of "
-            "repeats. The same buckets alone reach 152 MB/s to 1.52 GB/s, 9.48% to 95.3% of plain "
-            "TCP; only 0.744% to 1.48% of an all-reduce is latency. Each"
+            "repeats. The transfer alone (the same buckets) reaches 152 MB/s to 1.52 GB/s, 9.48% "
+            "to 95.3% of plain "
+            "TCP; only 0.744% to 1.48% of it is latency. Each"
         ],
     ),
     Case(
         "one cell negative",
         edits=_no_rate(({"workers": 2, "per_worker_batch": 32}, "negative")),
         says=[
-            "831 MB/s, at most 52.0% of plain TCP: 80.0% of its",
+            "831 MB/s, at most 52.0% of plain TCP: 80.0% of that",
             "negative negative 1.52 GB/s (1.51 to 1.54) negative negative negative 2 128",
         ],
     ),
     Case(
         "one cell",
         edits={"bandwidth": only(workers=2, per_worker_batch=32)},
-        says=["reaches 1.22 GB/s, 76.2% of plain TCP: 80", "alone reach 1.52 GB/s, 95.3%; only"],
+        says=[
+            "reaches 1.22 GB/s, 76.2% of plain TCP: 80",
+            "(the same buckets) reaches 1.52 GB/s, 95.3%; only",
+        ],
         never=["$S$ is the same at every b"],
     ),
     *(
         Case(
             f"over {medium}",
             edits={"bandwidth": where(medium=medium)},
-            says=[f"at most 76.2% of plain TCP {words}: 80.0% of its time"],
+            says=[f"at most 76.2% of plain TCP {words}: 80.0% of that time"],
             never=[] if medium == "loopback" else ["loopback"],
         )
         for medium, words in (
@@ -313,11 +319,11 @@ CASES = [
                     where(transfer_frac=least), where({"workers": 2}, transfer_frac=most)
                 )
             },
-            says=[f"at most 76.2% of plain TCP{words}. The same buckets"],
+            says=[f"at most 76.2% of plain TCP{words}. The transfer alone"],
         )
         for least, most, words in (
-            (0.25, 0.4, ": only 25.0% to 40.0% of its time is transfer"),
-            (0.25, 0.5, ": 25.0% to 50.0% of its time is transfer"),
+            (0.25, 0.4, ": only 25.0% to 40.0% of that time is transfer"),
+            (0.25, 0.5, ": 25.0% to 50.0% of that time is transfer"),
             (0.25, 1.1, ""),
             (0.25, NAN, ""),
         )
@@ -329,7 +335,7 @@ CASES = [
                 "bandwidth": where(**around("lab_bytes_per_s", rate), transfer_frac=1.1),
                 "communication": _part({"workers": [2, 4]}, "waiting_s", waiting_s),
             },
-            says=[f" of plain TCP{words}. The same buckets"],
+            says=[f" of plain TCP{words}. The transfer alone"],
         )
         for rate, waiting_s, words in (
             (1e12, -0.2, ": its time misses what the backward pass hides"),
@@ -397,7 +403,7 @@ CASES = [
         "a configured link",
         edits=_of_link(3.2e9, 2.0, "configured"),
         says=[
-            "76.2% of the configured rate: 80.0% of its time",
+            "76.2% of the configured rate: 80.0% of that time",
             "at N = 2 (configured 1.60 GB/s) and",
             "The buckets alone exceed the link's rate in all six cells, more than it could carry, "
             "so the configured rate is not the true one.",
@@ -421,8 +427,8 @@ CASES = [
         "an unknown link",
         edits={"bandwidth": where(**UNKNOWN_LINK)},
         says=[
-            "the all-reduce reaches 121 MB/s to 1.22 GB/s: 80.0% of its time",
-            "alone reach 152 MB/s to 1.52 GB/s; only",
+            "the all-reduce reaches 121 MB/s to 1.22 GB/s: 80.0% of that time",
+            "(the same buckets) reaches 152 MB/s to 1.52 GB/s; only",
             "The rate of the link is not measured, so that comparison is left out",
         ],
         never=["of the link's rate", "tilisation"],
@@ -460,7 +466,7 @@ CASES = [
         edits={"link": where(**around("level_bytes", 1e12), alpha_s=1.0)},
         says=[
             "message of $N \\alpha \\beta$ bytes, 1.00 TB at N = 2 and 1.00 TB at N = 4.",
-            "9.48% to 95.3%, since by a fit 100% of an all-reduce is latency. Each",
+            "9.48% to 95.3%, since by a fit 100% of it is latency. Each",
         ],
     ),
     Case(
@@ -469,7 +475,7 @@ CASES = [
             "link": where(**around("level_bytes", 1e12), alpha_s=1.0),
             "bandwidth": where(**around("busbw_bytes_per_s", 3.2e9), busbw_of_link_frac=2.0),
         },
-        says=["alone reach 3.20 GB/s, 200%; by a fit 100% of an all-reduce is latency. Each"],
+        says=["(the same buckets) reaches 3.20 GB/s, 200%; by a fit 100% of it is latency. Each"],
     ),
     Case(
         "latency outweighs at N = 2",

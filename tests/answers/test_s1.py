@@ -90,10 +90,11 @@ CASES = [
     Case(
         "perfect scaling that the slope cannot confirm",
         says=[
-            "Each doubling of B saved 43.0% to 49.8% of steps up to 16 and at most 6.06% beyond "
+            "Each doubling of B saved 43.0% to 49.8% of steps (ideally 50%) up to 16 and at most "
+            "6.06% beyond "
             "256 (one hidden layer, plain SGD, 4% error). By a fit perfect scaling ends at B = "
             "10.0, gains at 161 (critical batch size 40.1). Nesterov momentum makes it 3.01× as "
-            "large; perfect scaling undecided without the fit. From 16 to 256 each doubling saved "
+            "large. From 16 to 256 each doubling saved "
             "15.0% to 33.0% of steps. With plain SGD B = 2 reaches the goal with 1 286 samples, B "
             "= 1024 with 31 744. The gradient",
             "With momentum the critical batch size is larger (3.01× (2.81 to 3.21)). At the "
@@ -104,7 +105,8 @@ CASES = [
             "proportion (slope −1 within 0.2) in one of three searches; in two this is undecided. "
             "By a line through the four largest batch sizes it is undecided whether steps hardly "
             "fall (slope 0 within 0.2).",
-            "In short: Each doubling of B saved 43.0% to 49.8% of steps up to 16 and at most 6.06% "
+            "In short: Each doubling of B saved 43.0% to 49.8% of steps (ideally 50%) up to 16 and "
+            "at most 6.06% "
             "beyond 256 (one hidden layer, plain SGD).",
             "By the fit twice the batch saves 40% or more of the steps up to B = 10, 10% or less "
             "from B = 161 (plain SGD). Solid",
@@ -115,7 +117,8 @@ CASES = [
         "perfect scaling and its end",
         lab=CLEAR,
         says=[
-            "Each doubling of B saved 40.5% to 51.1% of steps up to 64 and at most 26.7% beyond (",
+            "Each doubling of B saved 40.5% to 51.1% of steps (ideally 50%) up to 64 and at most "
+            "26.7% beyond (",
             "3.00× as large; at the smallest batches steps fall in proportion. Savings above",
             "steps fall in proportion (slope −1 within 0.2). By a line through the four largest "
             "batch sizes steps still fall (slope below −0.2) in one of two searches; in one it is "
@@ -135,7 +138,7 @@ CASES = [
                 )
             },
             says=[
-                "of steps up to 8 and none beyond 16 (one hidden",
+                "of steps (ideally 50%) up to 8 and none beyond 16 (one hidden",
                 f"From 8 to 16 each doubling saved 16.7% of steps. {words}",
             ],
             never=never,
@@ -179,7 +182,8 @@ CASES = [
             )
         },
         says=[
-            "Each doubling of B saved 0% to 20.0% of steps up to 1024 (one hidden layer, plain "
+            "Each doubling of B saved 0% to 20.0% of steps (ideally 50%) up to 1024 (one hidden "
+            "layer, plain "
             "SGD, 4% error). By a fit"
         ],
         never=["each doubling saved"],
@@ -408,7 +412,8 @@ CASES = [
         lab=searched(sgd=6.0),
         edits={"published_steps_to_goal": judged(SMALL, "agrees")},
         says=[
-            "Each doubling of B saved 10.0% to 39.3% of steps up to 64 and at most 6.25% beyond "
+            "Each doubling of B saved 10.0% to 39.3% of steps (ideally 50%) up to 64 and at most "
+            "6.25% beyond "
             "(one hidden layer, plain SGD, 4% error). By a fit perfect scaling ends below B = 2, "
             "gains at 24.3 (critical batch size 6.08).",
             "Steps fall less than in proportion from B = 2, the smallest; twice the batch saves "
@@ -421,7 +426,7 @@ CASES = [
         "momentum shortens it",
         lab=searched(other=10.0),
         says=[
-            "Nesterov momentum makes it smaller, 0.251× as large; perfect",
+            "Nesterov momentum makes it smaller, 0.251× as large.",
             "With momentum the critical batch size is smaller (0.251× (0.235 to 0.267)).",
             "needs fewer steps (",
         ],
@@ -431,7 +436,7 @@ CASES = [
         "momentum makes no difference",
         lab=searched(other=40.0, momentum="momentum"),
         says=[
-            "size 40.1). Momentum does not change it measurably, 1.00×;",
+            "size 40.1). Momentum does not change it measurably, 1.00×.",
             "does not differ measurably (1.00× (0.94 to 1.06)).",
             "At the smallest batches momentum needs as many steps as plain SGD within a factor of "
             "1.5 (1.00×",
@@ -517,7 +522,7 @@ CASES = [
         Case(
             f"two kinds of momentum: {verdict}",
             edits={"goal_contrasts": contrasts(contrast="optimizer", model="mlp", **ratio)},
-            says=[f"size 40.1). Nesterov momentum {verdict};"],
+            says=[f"size 40.1). Nesterov momentum {verdict}."],
         )
         for verdict, ratio in [
             ("makes it 3.00× as large, plain SGD 3.00×", around("b_crit_ratio", 3.0)),
