@@ -30,9 +30,11 @@ def without_rows(rows: Any) -> Any:
 def test_what_is_of_the_machine_does_not_carry_over() -> None:
     found = page()
     assert (
-        "Measured times do not carry over, bytes do: at 12.5 GB/s two workers with "
-        "b = 32 reach 90% efficiency, by bytes alone, where an epoch of one takes 50.3 s."
+        "Bytes carry over, times do not: at 12.5 GB/s and b = 32 two workers reach 90% efficiency "
+        "where an epoch of one takes 53.7 s (50.3 s at full rate)."
     ) in plain(found.sentence)
+    at_full_rate = page(("lab_cells", where(reached_base_s=math.nan)))
+    assert "takes 50.3 s, by bytes alone." in plain(at_full_rate.sentence)
     assert not too_long(found)
 
 
@@ -41,7 +43,7 @@ def test_what_gpus_showed_holds_for_their_like() -> None:
     gpus = tidy | {"runs": tidy["runs"].assign(device="NVIDIA H100 80GB HBM3 (700 W)")}
     found = closing(derived_lab(), gpus)
     assert "memory limits measured here hold for the same GPU" in found.sentence
-    assert "by formula, at 12.5 GB/s two workers" in plain(found.sentence)
+    assert "by formula, at 12.5 GB/s and b = 32 two workers" in plain(found.sentence)
     assert not too_long(found)
 
 
@@ -85,14 +87,14 @@ def gains(*cells: tuple[Any, ...]) -> Any:
 
 
 LONGER = (
-    "Add workers where one worker's step is long: at 40.0 ms (Q2, b = 32) four train an epoch "
+    "Add workers where one worker's step is long: at 40.0 ms (Q2, b = 32) four are "
     "3.00× as fast and at 1.00 ms (E2, b = 32) slower (0.500×). "
 )
 
 
 def test_workers_gain_where_a_step_is_long_if_the_data_say_so() -> None:
     found = page(gains(("Q2", 40, 3.0), ("H3", 6, 1.0), ("E2", 1, 0.5)))
-    assert plain(found.sentence).startswith(LONGER + "Measured times do not")
+    assert plain(found.sentence).startswith(LONGER + "Bytes carry over")
     assert (
         "A step of four workers waits 5.05 ms to 34.6 ms for communication (Q3.1): longer at a "
         "larger b. Between networks the longest step gains, the shortest does not. At 6.00 ms "
@@ -120,6 +122,16 @@ def test_within_a_network_the_batch_alone_makes_steps_longer(of_q2, of_e2, parag
     assert plain(found.sentence).startswith(LONGER.partition(" and at")[0])
     assert paragraph in plain(text_of(found))
     assert not too_long(found)
+
+
+def test_the_lead_stays_in_one_network_where_the_gain_grows_with_its_batch() -> None:
+    def lead(growth: float) -> str:
+        return plain(page(gains(("Q2", 40, 3.0, growth), ("E2", 1, 0.5))).sentence)
+
+    assert "at 40.0 ms (Q2, b = 32) four are 3.00× as fast and at 20.0 ms (Q2, b = 16) 2.00×" in (
+        lead(1.5)
+    )
+    assert "four are 3.00× as fast and at 1.00 ms (E2, b = 32) slower (0.500×)." in lead(1.05)
 
 
 def test_the_shortest_step_of_all_stands_in_the_lead_unless_it_gains_more() -> None:
@@ -169,18 +181,18 @@ def test_a_network_that_gains_less_with_longer_steps_takes_the_advice_back() -> 
         (
             [("Q2", 40, 3.0), ("E2", 1, 2.0)],
             "Several workers gain however long one worker's step is: at 40.0 ms (Q2, b = 32) "
-            "four train an epoch 3.00× as fast and at",
+            "four are 3.00× as fast and at",
         ),
         (
             [("Q2", 40, 0.5), ("E2", 1, 1.0)],
             "gain measurably with no network, however long one worker's step is: at 40.0 ms (Q2, "
-            "b = 32) four train an epoch slower (0.500×) and at 1.00 ms (E2, b = 32) not "
+            "b = 32) four are slower (0.500×) and at 1.00 ms (E2, b = 32) not "
             "measurably faster (1.00×).",
         ),
         (
             [("H3", 40, 0.5), ("Q2", 6, 1.0), ("E2", 1, 3.0)],
             "does not follow the length of one worker's step: at 40.0 ms (H3 without "
-            "evaluations, b = 32) four train an epoch slower (0.500×), at 6.00 ms (Q2, b = 32) not "
+            "evaluations, b = 32) four are slower (0.500×), at 6.00 ms (Q2, b = 32) not "
             "measurably faster (1.00×) and at 1.00 ms (E2, b = 32) 3.00× as fast.",
         ),
     ],
@@ -389,7 +401,7 @@ def test_a_study_that_was_left_out_is_not_spoken_of() -> None:
 def test_nothing_measured_leaves_the_formulas() -> None:
     empty = {name: rows.iloc[:0] for name, rows in full_lab().items()}
     found = closing(derived_of(empty), empty)
-    assert found.sentence.startswith("Measured times do not carry over, bytes do: at 12.5")
+    assert found.sentence.startswith("Bytes carry over, times do not: at 12.5")
     assert "to be checked there" in text_of(found)
 
 

@@ -46,7 +46,7 @@ AS_MEASURED = Case(
     says=[
         "By the lab's formula, bytes over communication time (Q3.1), the all-reduce reaches 121 "
         "MB/s to 1.22 GB/s, at most 76.2% of plain TCP: 80.0% of that time is transfer. The "
-        "transfer alone (the same buckets) reaches 152 MB/s to 1.52 GB/s, 9.48% to 95.3%; only "
+        "transfer alone reaches 152 MB/s to 1.52 GB/s, 9.48% to 95.3%; only "
         "0.744% to 1.48% of it is latency. Each",
         "all-reduces $X$ = 1 000 000 gradients of 4 bytes, $S$ = 4 000 000 B. The busiest worker",
         "4 000 000 B at N = 2 and 6 000 000 B at N = 4. Over Q3.1's communication time that is 178 "
@@ -115,7 +115,7 @@ WITHOUT_A_FIT = Case(
     edits={"link": where(beta_bytes_per_s=NAN, alpha_s=NAN, note=NO_FIT)},
     says=[
         f"No latency and bandwidth follow at N = 2: {NO_FIT}; N = 4: {NO_FIT}.",
-        "The transfer alone (the same buckets) reaches 152 MB/s to 1.52 GB/s, 9.48% to 95.3%. Each",
+        "The transfer alone reaches 152 MB/s to 1.52 GB/s, 9.48% to 95.3%. Each",
     ],
     never=["The third formula adds", "twice as fast"],
 )
@@ -128,9 +128,7 @@ CASES = [
             "link": where(**around("level_bytes", 1e12), alpha_s=1.0),
             "bandwidth": where(**around("busbw_bytes_per_s", 0.8e9), busbw_of_link_frac=0.5),
         },
-        says=[
-            "(the same buckets) reaches 800 MB/s, 50.0%, since by a fit 100% of it is latency. Each"
-        ],
+        says=["alone reaches 800 MB/s, 50.0%, since by a fit 100% of it is latency. Each"],
     ),
     *(
         Case(
@@ -244,7 +242,7 @@ CASES = [
         edits=_no_rate(({}, "possibly zero, for want of repeats")),
         says=[
             "No bandwidth follows from the lab's formula, whose time is possibly zero, for want of "
-            "repeats. The transfer alone (the same buckets) reaches 152 MB/s to 1.52 GB/s, 9.48% "
+            "repeats. The transfer alone reaches 152 MB/s to 1.52 GB/s, 9.48% "
             "to 95.3% of plain "
             "TCP; only 0.744% to 1.48% of it is latency. Each"
         ],
@@ -260,10 +258,7 @@ CASES = [
     Case(
         "one cell",
         edits={"bandwidth": only(workers=2, per_worker_batch=32)},
-        says=[
-            "reaches 1.22 GB/s, 76.2% of plain TCP: 80",
-            "(the same buckets) reaches 1.52 GB/s, 95.3%; only",
-        ],
+        says=["reaches 1.22 GB/s, 76.2% of plain TCP: 80", "alone reaches 1.52 GB/s, 95.3%; only"],
         never=["$S$ is the same at every b"],
     ),
     *(
@@ -428,7 +423,7 @@ CASES = [
         edits={"bandwidth": where(**UNKNOWN_LINK)},
         says=[
             "the all-reduce reaches 121 MB/s to 1.22 GB/s: 80.0% of that time",
-            "(the same buckets) reaches 152 MB/s to 1.52 GB/s; only",
+            "alone reaches 152 MB/s to 1.52 GB/s; only",
             "The rate of the link is not measured, so that comparison is left out",
         ],
         never=["of the link's rate", "tilisation"],
@@ -475,7 +470,7 @@ CASES = [
             "link": where(**around("level_bytes", 1e12), alpha_s=1.0),
             "bandwidth": where(**around("busbw_bytes_per_s", 3.2e9), busbw_of_link_frac=2.0),
         },
-        says=["(the same buckets) reaches 3.20 GB/s, 200%; by a fit 100% of it is latency. Each"],
+        says=["alone reaches 3.20 GB/s, 200%; by a fit 100% of it is latency. Each"],
     ),
     Case(
         "latency outweighs at N = 2",

@@ -90,9 +90,10 @@ CASES = [
     Case(
         "perfect scaling that the slope cannot confirm",
         says=[
-            "Each doubling of B saved 43.0% to 49.8% of steps (ideally 50%) up to 16 and at most "
+            "Each doubling of B saved 43.0% to 49.8% of steps up to 16 and at most "
             "6.06% beyond "
-            "256 (one hidden layer, plain SGD, 4% error). By a fit perfect scaling ends at B = "
+            "256 (one hidden layer, plain SGD, 4% error). By a fit perfect scaling (≥40%) "
+            "ends at B = "
             "10.0, gains at 161 (critical batch size 40.1). Nesterov momentum makes it 3.01× as "
             "large. From 16 to 256 each doubling saved "
             "15.0% to 33.0% of steps. With plain SGD B = 2 reaches the goal with 1 286 samples, B "
@@ -105,7 +106,7 @@ CASES = [
             "proportion (slope −1 within 0.2) in one of three searches; in two this is undecided. "
             "By a line through the four largest batch sizes it is undecided whether steps hardly "
             "fall (slope 0 within 0.2).",
-            "In short: Each doubling of B saved 43.0% to 49.8% of steps (ideally 50%) up to 16 and "
+            "In short: Each doubling of B saved 43.0% to 49.8% of steps up to 16 and "
             "at most 6.06% "
             "beyond 256 (one hidden layer, plain SGD).",
             "By the fit twice the batch saves 40% or more of the steps up to B = 10, 10% or less "
@@ -117,8 +118,7 @@ CASES = [
         "perfect scaling and its end",
         lab=CLEAR,
         says=[
-            "Each doubling of B saved 40.5% to 51.1% of steps (ideally 50%) up to 64 and at most "
-            "26.7% beyond (",
+            "Each doubling of B saved 40.5% to 51.1% of steps up to 64 and at most 26.7% beyond (",
             "3.00× as large; at the smallest batches steps fall in proportion. Savings above",
             "steps fall in proportion (slope −1 within 0.2). By a line through the four largest "
             "batch sizes steps still fall (slope below −0.2) in one of two searches; in one it is "
@@ -138,7 +138,7 @@ CASES = [
                 )
             },
             says=[
-                "of steps (ideally 50%) up to 8 and none beyond 16 (one hidden",
+                "of steps up to 8 and none beyond 16 (one hidden",
                 f"From 8 to 16 each doubling saved 16.7% of steps. {words}",
             ],
             never=never,
@@ -182,7 +182,7 @@ CASES = [
             )
         },
         says=[
-            "Each doubling of B saved 0% to 20.0% of steps (ideally 50%) up to 1024 (one hidden "
+            "Each doubling of B saved 0% to 20.0% of steps up to 1024 (one hidden "
             "layer, plain "
             "SGD, 4% error). By a fit"
         ],
@@ -204,7 +204,8 @@ CASES = [
         "three regimes of large networks on a cluster",
         lab=searched(every=CLUSTER),
         says=[
-            "(small residual network, plain SGD, 4% error). By a fit perfect scaling ends at B = "
+            "(small residual network, plain SGD, 4% error). By a fit perfect scaling (≥40%) "
+            "ends at B = "
             "37.4, gains at 599 (critical batch size 150). Momentum makes it 2.24× as large, "
             "Nesterov momentum 2.55×; at the smallest batches steps fall in proportion.",
             "reaches the goal (4% for the small residual network and 4% for the ResNet-20)",
@@ -344,7 +345,8 @@ CASES = [
         "steps that do not fall in proportion",
         lab=searched(slope=0.4),
         says=[
-            "(one hidden layer, plain SGD, 4% error). By a fit perfect scaling ends below B = 2, "
+            "(one hidden layer, plain SGD, 4% error). By a fit perfect scaling (≥40%) ends "
+            "below B = 2, "
             "gains at 19.3 (critical batch size 4.83). Nesterov momentum does not change it "
             "measurably, 1.38×; even at the smallest batches steps do not fall in proportion. With "
             "plain SGD B = 2 reaches the goal with 264",
@@ -412,9 +414,10 @@ CASES = [
         lab=searched(sgd=6.0),
         edits={"published_steps_to_goal": judged(SMALL, "agrees")},
         says=[
-            "Each doubling of B saved 10.0% to 39.3% of steps (ideally 50%) up to 64 and at most "
+            "Each doubling of B saved 10.0% to 39.3% of steps up to 64 and at most "
             "6.25% beyond "
-            "(one hidden layer, plain SGD, 4% error). By a fit perfect scaling ends below B = 2, "
+            "(one hidden layer, plain SGD, 4% error). By a fit perfect scaling (≥40%) ends "
+            "below B = 2, "
             "gains at 24.3 (critical batch size 6.08).",
             "Steps fall less than in proportion from B = 2, the smallest; twice the batch saves "
             "10% or",
@@ -513,7 +516,8 @@ CASES = [
         "no bend with plain SGD",
         lab=searched(sgd=1e7),
         says=[
-            "(one hidden layer, Nesterov momentum, 4% error). By a fit perfect scaling ends at B = "
+            "(one hidden layer, Nesterov momentum, 4% error). By a fit perfect scaling (≥40%)"
+            " ends at B = "
             "30.2, gains at 483 (critical batch size 121). With plain SGD there is none (no bend); "
             "at the"
         ],

@@ -255,6 +255,11 @@ def test_a_lesson_names_the_networks_that_it_rests_on_unless_it_does_so_itself(m
     text = page_of(report)
     assert re.search(r">Q1</a>, small residual network</li>", text)
     assert re.search(r">Q2</a></li>", text)
+    others = ("network of one hidden layer", "linear classifier")
+    answers[1] = answers[1].model_copy(update={"sentence": "So it is (one hidden layer)."})
+    text = page_of(replace(make_report(answers=answers), lessons={"Q1": others, "Q2": others}))
+    assert re.search(r">Q1</a>, network of one hidden layer and linear classifier</li>", text)
+    assert re.search(r">Q2</a></li>", text)
 
 
 def test_the_machine_is_the_last_of_the_first_page(make_report):

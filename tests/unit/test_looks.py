@@ -116,7 +116,8 @@ class Machine:
 
     def launch(self, spec: Spec) -> None:
         assert (spec.kind, spec.study, spec.completed_by) == ("timed", "scaling_again", None)
-        direct = ("reference", "noop_hook", "buckets") if spec.workers > 1 else ()
+        split = any(batch == spec.per_worker_batch for _, batch in self._parts_after)
+        direct = ("reference", "noop_hook", "buckets") if split and spec.workers > 1 else ()
         assert spec.protocol.timing.arms == ("with_loading", "without_loading", *direct)
         self.now_s += self._launch_s
         self.launched.append(spec.run)

@@ -228,9 +228,16 @@ def _epochs(row: Row) -> float:
 
 
 def _ends(gains: list[Row], lines: list[list[Row]]) -> list[Row]:
-    """Return the longest step, and the shortest, of a least batch too unless that gains more."""
+    """Return the longest step and the shortest of its network, where the gain grows between them.
+
+    Where it does not: the longest step, and the shortest of all, of a least batch too unless that
+    gains more.
+    """
     if not gains:
         return []
+    for first, *_, largest in lines:
+        if largest["question"] == gains[0]["question"] and largest["growth"] == "above":
+            return [largest, first]
     least = [rows[0] for rows in lines if RANK[rows[0]["pace"]] <= RANK[gains[-1]["pace"]]]
     return gains[:1] + sorted([*gains[1:], *least], key=lambda row: row["step_s"])[:1]
 

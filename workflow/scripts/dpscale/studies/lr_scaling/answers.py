@@ -90,10 +90,20 @@ def facts_s2(inputs: Inputs) -> Facts:
         )
         said |= by_epoch(inputs, said, elbow)
         said["efficiency"] = next((row for row in compared if row["kind"] == "efficiency"), None)
-        said["times"] = {row["runs"]: row for row in inputs.rows("iteration_times")}
+        times = inputs.rows("iteration_times")
+        said["times"] = {row["runs"]: row for row in times}
+        said["paced"] = paced(times)
     kept, lost = ([right(row) for row in rows if row[name]] for name in ("reference", "large"))
     effects = [ratio_of(*pair) for pair in product(kept, lost)]
     return Facts(missing, values(rows, elbows, claims), said, effects=effects)
+
+
+def paced(times: list[Row]) -> list[Row]:
+    """Return the times of one worker and of more with the least b that several have; else none."""
+    complete = [row for row in times if row["status"] == "complete"]
+    several = [row["per_worker_batch"] for row in complete if row["workers"] > 1]
+    least = min(several, default=None)
+    return [row for row in complete if row["per_worker_batch"] == least]
 
 
 def right(row: Row) -> Value:

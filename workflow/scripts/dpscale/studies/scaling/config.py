@@ -151,11 +151,12 @@ class LookedCell(Section):
     workers: PositiveInt
     nodes: PositiveInt
     per_worker_batch: PositiveInt
-    timing: Timing
+    timing: Timing  # for a speed-up
+    split_timing: Timing  # for the parts of its epoch too
 
 
 class LooksProtocol(RunProtocol):
-    """Looks at speed-ups: what shares a base with an open one is launched again (`looks`)."""
+    """Looks at speed-ups and parts: what shares a base with an open one is launched again."""
 
     columns: ClassVar = ("first_launches", "repeat_budget_s", "looks_ended")
 

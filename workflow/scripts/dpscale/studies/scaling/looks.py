@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from dpscale.plan.looks import launches_at_looks
 from dpscale.plan.names import AGAIN as AGAIN_END
-from dpscale.plan.spec import TIMED, Spec, TimedProtocol
+from dpscale.plan.spec import TIMED, Spec, TimedProtocol, Timing
 from dpscale.studies.scaling import AGAIN, PLANNED
 from dpscale.studies.scaling.config import LookedCell, LooksProtocol
 from dpscale.studies.study import Completion, Earlier
@@ -21,6 +21,7 @@ class Open(NamedTuple):
 
     base_batch: int
     name: str
+    split: bool  # whether parts of an epoch are open, and no speed-up
 
 
 def look_again(
@@ -74,27 +75,36 @@ def _open(derived: Mapping[str, Any]) -> list[Open]:
 def _speedup(row: Row) -> Open:
     """B stands for a global batch that is fixed."""
     batch, name = {"weak": ("b", "per_worker_batch"), "strong": ("B", "global_batch")}[row["kind"]]
-    return Open(row[name], f"N = {row['workers']} at {batch} = {row[name]}")
+    return Open(row[name], f"N = {row['workers']} at {batch} = {row[name]}", split=False)
 
 
 def _parts(row: Row) -> Open:
     batch = row["per_worker_batch"]
-    return Open(batch, f"the parts of N = {row['workers']} at b = {batch}")
+    return Open(batch, f"the parts of N = {row['workers']} at b = {batch}", split=True)
 
 
 def _rounds(spec: "Spec[LooksProtocol]", found: Sequence[Open], count: int) -> Iterator[list[Spec]]:
     """The specs of `count` further launches of each base of these and all compared with it."""
     bases = {one.base_batch for one in found}
+    split = {one.base_batch for one in found if one.split}
     sharing = [
         cell
         for cell in spec.protocol.cells
         if not bases.isdisjoint((cell.per_worker_batch, cell.workers * cell.per_worker_batch))
     ]
     for number in range(1, count + 1):
-        yield [_launch(spec, cell, number) for cell in sharing]
+        yield [
+            _launch(
+                spec,
+                cell,
+                cell.split_timing if cell.per_worker_batch in split else cell.timing,
+                number,
+            )
+            for cell in sharing
+        ]
 
 
-def _launch(spec: Spec, cell: LookedCell, number: int) -> Spec:
+def _launch(spec: Spec, cell: LookedCell, timing: Timing, number: int) -> Spec:
     return spec.model_copy(
         update={
             "run": f"scaling-n{cell.workers}-b{cell.per_worker_batch}{AGAIN_END}{number}",
@@ -104,7 +114,7 @@ def _launch(spec: Spec, cell: LookedCell, number: int) -> Spec:
             "workers": cell.workers,
             "nodes": cell.nodes,
             "per_worker_batch": cell.per_worker_batch,
-            "protocol": TimedProtocol(timing=cell.timing),
+            "protocol": TimedProtocol(timing=timing),
             "completed_by": None,
         }
     )

@@ -89,15 +89,15 @@ def scaling_runs(config: Config, scaling: ScalingConfig) -> Iterator[Spec]:
 
 
 def _looked(spec: "Spec[TimedProtocol]") -> LookedCell:
-    """A cell as it is launched again: with the arms that Q2 and Q3 compare, as often as before."""
-    timing = spec.protocol.timing
+    """A cell as it is launched again: with the arms that Q2 compares, or those of Q3 too."""
+    timing = spec.protocol.timing.model_copy(update={"interval_frac": None})
     arms = tuple(arm for arm in timing.arms if arm not in UNCOMPARED)
-    timing = timing.model_copy(update={"arms": arms, "interval_frac": None})
     return LookedCell(
         workers=spec.workers,
         nodes=spec.nodes,
         per_worker_batch=spec.per_worker_batch or 1,
-        timing=timing,
+        timing=timing.model_copy(update={"arms": LOADING_ARMS, "direct_steps": None}),
+        split_timing=timing.model_copy(update={"arms": arms}),
     )
 
 
