@@ -16,7 +16,7 @@ from builders import (
     one_worker_epoch_s,
     timed_cells,
 )
-from dpscale.derive.split import _by_launch
+from dpscale.derive.split import spans_of_launches
 from dpscale.derive.statistics import median
 from dpscale.studies import derived_of
 from dpscale.studies.scaling.derive.losses import LOSSES
@@ -190,8 +190,9 @@ def test_a_span_covers_what_launches_scatter_and_not_their_iterations_alone():
     for _ in range(300):
         launches = np.exp(random.normal(0, 0.05, 3))[:, None]
         rows = launches * np.exp(random.normal(0, 0.01, (3, 20)))
-        spans = pd.DataFrame({"run": np.repeat(list("abc"), 20), "span_s": rows.ravel()})
-        for name, values in (("launches", _by_launch(spans)), ("pooled", spans["span_s"])):
+        runs = {"run": np.repeat(list("abc"), 20), "iteration": np.tile(np.arange(20), 3)}
+        spans = pd.DataFrame(runs | {"span_s": rows.ravel()})
+        for name, values in (("launches", spans_of_launches(spans)), ("pooled", spans["span_s"])):
             found = median(values)
             held[name] += found.low <= 1 <= found.high
     assert held["launches"] / 300 >= 0.93

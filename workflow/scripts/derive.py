@@ -1,6 +1,7 @@
 """Make derived tables (CSV) from tidy tables (parquet)."""
 
 import argparse
+from collections import Counter
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -26,16 +27,29 @@ def derive(names: list[str], tables: Path, output: Path, processes: int = 1) -> 
     }
     made: dict[str, pd.DataFrame] = {}  # of which some have the names of tidy ones
     order = TopologicalSorter[str]()
+    waiting = Counter[str]()  # tables by how many others wait for them, however far
     for name in _needed(names):
         order.add(name, *(one for one in derived()[name].inputs if one not in tidy))
+        waiting.update(_needed([name]))
     order.prepare()
+
+    def given(name: str) -> list[pd.DataFrame]:
+        """The tables that a derived one is made of."""
+        return [tidy[one] if one in tidy else made[one] for one in derived()[name].inputs]
+
+    def urgency(name: str) -> tuple[int, int]:
+        """What many wait for, or is made of many rows, is begun first, so that no core idles."""
+        return waiting[name], sum(map(len, given(name)))
+
+    ready: list[str] = []
     running: dict[Future[pd.DataFrame], str] = {}
     with forks(processes) as pool:
         while order.is_active():
-            for name in order.get_ready():
-                given = [tidy[one] if one in tidy else made[one] for one in derived()[name].inputs]
+            ready = sorted([*ready, *order.get_ready()], key=urgency)
+            while ready and len(running) <= processes:  # one more than are at work
+                name = ready.pop()
                 path = output / f"{name}.csv" if name in names else None
-                running[pool.submit(derive_one, name, given, path)] = name
+                running[pool.submit(derive_one, name, given(name), path)] = name
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 name = running.pop(future)
                 made[name] = future.result()

@@ -134,7 +134,7 @@ def by_launch_end(times: Repeats) -> Repeats | None:
     """
     if len(times) < 2 or isinstance(times.index, pd.MultiIndex):
         return None
-    labelled = times.set_axis([launch_end(str(run)) for run in times.index])
+    labelled = times.set_axis(pd.Index([launch_end(str(run)) for run in times.index], dtype=object))
     return labelled if labelled.index.is_unique else None
 
 
@@ -146,12 +146,15 @@ class Launches:
     """
 
     def __init__(self, epoch_times: pd.DataFrame) -> None:
+        # Of Arrow's strings each row that is taken, and each label, takes several times longer.
+        epoch_times = epoch_times.astype({"arm": object, "run": object})
         self._repeats = RowsByKey(epoch_times.set_index(["run", "repeat"]), "arm", "run")
         # All at once: of thousands of cells a median each takes a hundred times longer.
         columns = ["epoch_s", "rank_mean_epoch_s"]
         medians = epoch_times.groupby(["arm", "run"], observed=True)[columns].median()
         self._medians = RowsByKey(medians.reset_index("arm"), "arm", "run")
         self._seconds = medians.to_dict("index")  # of an arm and a run, by column
+        self._epochs: dict[tuple[Cell | None, str], pd.Series] = {}
         self._logs: dict[tuple[Cell, str], pd.Series | None] = {}
 
     def of(self, cell: Cell | None, arm: str) -> pd.DataFrame:
@@ -167,7 +170,9 @@ class Launches:
 
     def epoch_s(self, cell: Cell | None, arm: str) -> pd.Series:
         """Return the epoch seconds of a cell in one arm, a value for each launch; see `of`."""
-        return self.of(cell, arm)["epoch_s"]
+        if (cell, arm) not in self._epochs:
+            self._epochs[cell, arm] = self.of(cell, arm)["epoch_s"]
+        return self._epochs[cell, arm]
 
     def log_pair(self, base: Cell, cell: Cell, arm: str) -> tuple[pd.Series, pd.Series] | None:
         """Return the logarithms of the epochs of two cells in one arm, of launches both have.
@@ -220,7 +225,7 @@ class Launches:
             [self._seconds.get((arm, run), {}).get(column) for arm, column in arms.values()]
             for run in runs
         ]
-        times = pd.DataFrame(rows, runs, list(arms), float)
+        times = pd.DataFrame(rows, pd.Index(runs, dtype=object), list(arms), float)
         return times if not times.isna().to_numpy().all(axis=1).any() else times.dropna(how="all")
 
     def columns(self, cell: Cell, arm: str) -> dict[str, float | None]:

@@ -2,13 +2,13 @@
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from dpscale.derive.cells import Cell, Launches, cells, one_worker_bases, sharing_launches
 from dpscale.derive.columns import as_table
 from dpscale.derive.factors import Sides, Weights, sum_columns, with_leads
 from dpscale.derive.formulas import communication_seconds, compute_seconds
-from dpscale.derive.rows import RowsByKey
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.statistics import CONFIDENCE, UNKNOWN, Estimate, interval_columns, median
 from dpscale.derive.verdicts import of_row, side
@@ -87,16 +87,16 @@ def sides_of(cell: Cell, base: Cell, times: Launches) -> list[pd.DataFrame]:
 
 
 def _of_several(
-    cell: Cell, base: Cell, sides: Sides, times: Launches, spans: RowsByKey, confidence: float
+    cell: Cell, base: Cell, sides: Sides, times: Launches, spans_s: pd.Series, confidence: float
 ) -> dict[str, Any]:
-    """Return T_1, T_1/N, and what was seen of the communication alone."""
+    """Return T_1, T_1/N, and what was seen of the communication alone; spans_s: of a launch."""
     complete = cell.status == "complete"
-    spans_s = _by_launch(spans.of(*cell.runs if complete else ())) * cell.iterations
+    of_cell = [spans_s[run] for run in cell.runs if complete and run in spans_s]
     found = {
         "base_epoch_s": median(times.epoch_s(base, DDP), confidence),
         "compute_s": median(sides[1]["one"], confidence) if complete else UNKNOWN,
         # From the first bucket's start to the last one's end; iterations of a launch are alike.
-        "span_s": median(spans_s),
+        "span_s": median(np.array(of_cell, float) * cell.iterations),
         "buckets_s": median(sides[0]["buckets"]),
         "solo_epoch_s": median(times.epoch_s(cell, "solo")),
     }
@@ -106,9 +106,12 @@ def _of_several(
     return row
 
 
-def _by_launch(spans: pd.DataFrame) -> pd.Series:
-    """The median span of each launch, in seconds."""
-    return spans.groupby("run")["span_s"].median()
+def spans_of_launches(spans: pd.DataFrame) -> pd.Series:
+    """Return the median span of each run, in seconds, over its iterations.
+
+    Of each iteration the rank that waited least: the others' spans hold its delay too.
+    """
+    return spans.groupby(["run", "iteration"])["span_s"].min().groupby("run").median()
 
 
 def _covers_zero(row: dict[str, Any], column: str) -> bool | None:
@@ -150,9 +153,7 @@ def split_of(
     every = cells(planned)
     bases = one_worker_bases(every)
     times = Launches(epoch_times)
-    # Of each iteration the rank that waited least: the others' spans hold its delay too.
-    least = spans.groupby(["run", "iteration"])["span_s"].min().reset_index()
-    spans_by_run = RowsByKey(least, "run")
+    launch_spans_s = spans_of_launches(spans)
     found = [(cell, bases.get(cell.per_worker_batch)) for cell in every]
     pairs = {
         cell: sharing_launches(base, cell) if cell.workers > 1 else base
@@ -166,7 +167,7 @@ def split_of(
         of_one = cell.workers == 1 and cell.nodes == base.nodes
         row = _row(base if of_one else cell, base, times, confidence)
         if cell in sides:
-            row |= _of_several(cell, base, sides[cell], times, spans_by_run, confidence)
+            row |= _of_several(cell, base, sides[cell], times, launch_spans_s, confidence)
             _note(row := row | parts[cell])
         rows.append(row)
     return as_table(rows, COLUMNS)

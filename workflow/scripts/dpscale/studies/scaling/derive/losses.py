@@ -79,7 +79,7 @@ def _sides(cell: Cell, base: Cell, times: Launches) -> Sides:
 def _whole(of_n: pd.DataFrame) -> pd.DataFrame:
     """The launches that timed all arms of the parts."""
     timed = of_n[["ddp", "noop", "copies"]].notna().to_numpy().all(axis=1)
-    return of_n if timed.all() else of_n[timed]
+    return of_n if timed.all() else of_n.iloc[timed.nonzero()[0]]
 
 
 def _row(cell: Cell, base: Cell, times: Launches) -> dict[str, Any]:
