@@ -79,7 +79,8 @@ def _lab(**options: Any) -> tuple[Tables, Derived]:
 
 @functools.cache
 def _made(tidy: Callable[[], Tables]) -> tuple[Tables, Derived]:
-    return tidy(), derived_of(tidy())
+    made = tidy()
+    return made, derived_of(made)
 
 
 def followed(

@@ -230,22 +230,13 @@ def test_a_fault_of_nccl_ends_all_workers_at_once_and_is_tried_again(doubles, tm
     assert "forcefully exiting" not in (tmp_path / "log").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "cause", "said"),
     [
         ({"WATCHDOG_NCCL_ERROR": "6"}, "network", "NCCL error: remote error"),
-        pytest.param(
-            {"WATCHDOG_CUDA_ERROR": "214"},
-            "device",
-            "CUDA error: uncorrectable ECC error",
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            {"WATCHDOG_CUDA_ERROR": "700"},
-            "error",
-            "CUDA error: an illegal memory access",
-            marks=pytest.mark.slow,
-        ),
+        ({"WATCHDOG_CUDA_ERROR": "214"}, "device", "CUDA error: uncorrectable ECC error"),
+        ({"WATCHDOG_CUDA_ERROR": "700"}, "error", "CUDA error: an illegal memory access"),
     ],
 )
 def test_a_fault_that_the_watchdog_of_nccl_finds_is_told_by_its_words(

@@ -76,6 +76,11 @@ def table(name: str, rows: Iterable[dict[str, Any]] = ()) -> pd.DataFrame:
 
 def empty_lab() -> Tables:
     """Return every tidy table with its columns and no row."""
+    return {name: made.copy(deep=False) for name, made in _no_rows().items()}
+
+
+@functools.cache
+def _no_rows() -> Tables:
     return {name: table(name) for name in schemas()}
 
 

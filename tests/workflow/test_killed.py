@@ -123,7 +123,7 @@ def fork_of(call: "subprocess.Popen[str]") -> psutil.Process:
     return psutil.Process(attempt.process)
 
 
-@pytest.mark.parametrize("process_of", [script_of, fork_of])
+@pytest.mark.parametrize("process_of", [script_of, pytest.param(fork_of, marks=pytest.mark.slow)])
 def test_a_stopped_script_of_a_job_is_ended_with_a_sentence(folder, process_of) -> None:
     with at_work(folder, LONG, "long.yaml", *TARGETS, DPSCALE_SILENCE_S="15") as call:
         (agent,) = {psutil.Process(one).ppid() for one in workers_of(str(folder)).values()}

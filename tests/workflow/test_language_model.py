@@ -77,6 +77,7 @@ def test_a_wrong_file_is_named_before_anything_is_measured(tmp_path) -> None:
     assert not list((folder / RESULTS).glob("runs/*/record.json"))
 
 
+@pytest.mark.slow
 def test_a_precision_that_cannot_be_had_here_is_refused_before_anything_is_measured(
     tmp_path,
 ) -> None:

@@ -70,8 +70,7 @@ def _fitting(row: TimingRow, facts: Facts) -> int | None:
 def _loading(row: TimingRow) -> Iterator[Finding]:
     """An epoch with loading takes at least as long as the same epoch without."""
     for loaded, bare in _saved_by_loading(row, SAME_EPOCH_FRAC)[:1]:
-        chance = {"scatter": SCATTER_FRAC, "noise": SAME_EPOCH_FRAC}
-        why = cause("loading", bare_s=bare.value, **chance)
+        why = cause("loading", bare_s=bare.value, noise=SAME_EPOCH_FRAC)
         code, unit = "loading_faster_than_without", "s" if loaded.scale == 1 else ""
         expected = bare.value / loaded.scale
         yield Finding(*row.place, code, loaded.printed, expected, (why,), "epoch_s", unit)
