@@ -88,6 +88,19 @@ EACH = (
 EITHER, EITHER_FIXED = trained(*EACH), trained(*EACH, (study.Way(16, "fixed"), FLAT))
 CASES = [
     Case(
+        "steps of Q2 by workers, with the least b that several have",
+        # One worker's epoch of 10,000 samples takes 6.40625 s: 6.40625 * 32 / 10000 = 20.5 ms.
+        says=[
+            "With b = 32 a step takes 20.5 ms with one worker, 24.6 ms with two and 29.5 ms with "
+            "four. Expected"
+        ],
+    ),
+    Case(
+        "steps of one worker alone",
+        edits={"iteration_times": only(workers=1)},
+        never=["a step takes"],
+    ),
+    Case(
         "what kept the error and what lost it",
         lab=BASE,
         says=[
@@ -976,8 +989,7 @@ CASES = [
         says=[
             "Of 12 published results, eight agree, one disagrees and three are not judged.",
             "Not judged: two (gains of one here, zero in the publication) and one (judged above).",
-            "not judged. Further tables say which; where they disagree an epoch has 9 updates "
-            "here, 156 there. Expected",
+            "not judged. Where they disagree an epoch has 9 updates here, 156 there. Expected",
             "(judged above). Of 9 such comparisons, each by a 95% interval, chance alone decides "
             "about 0.45 where",
             "Table 1 23.74% against 24.84%",
@@ -1016,7 +1028,7 @@ CASES = [
         },
         says=[
             "one agrees, nine disagree and two are not decidable",
-            "where they disagree an epoch has 9 to 78 updates here, 156 to 1251 there.",
+            "Where they disagree an epoch has 9 to 78 updates here, 156 to 1251 there.",
             "fixed rate against linear rule Table 2a 41.67% against 23.74% 17.9% 6.80% (6.60 to "
             "7.00) disagrees",
         ],
