@@ -97,7 +97,7 @@ CASES = [
     ),
     Case(
         "steps of one worker alone",
-        edits={"iteration_times": only(workers=1)},
+        edits={"iteration_times": where({"workers": [2, 4]}, status="failed")},
         never=["a step takes"],
     ),
     Case(
@@ -878,6 +878,19 @@ CASES = [
             "fewer updates; the rate falls to 10% of its highest in epoch 3 and to 1% in epoch 4. "
             "A warm-up takes 2.47 epochs. Weights",
         ],
+    ),
+    Case(
+        "a warm-up and the end of a constant one",
+        lab=BASE,
+        edits={
+            "lr_scaling_curves": both(
+                course(study.REFERENCE, (0.5, 0.5, 0.05, 0.005)),
+                course(study.LARGE, (0.5, 23 / 12, 10 / 3, 4.0)),
+                course(CONSTANT, JUMP, train=(0.7, 0.33, 0.5, 0.86)),
+            )
+        },
+        says=["Where a constant warm-up of 96 of 156 updates with zero gains ends, the rate jumps"],
+        never=["a warm-up takes 96"],
     ),
     Case(
         "a rate that never changes",
