@@ -30,8 +30,8 @@ def without_rows(rows: Any) -> Any:
 def test_what_is_of_the_machine_does_not_carry_over() -> None:
     found = page()
     assert (
-        "Bytes carry over, times do not: at 12.5 GB/s and b = 32 two workers reach 90% efficiency "
-        "where an epoch of one takes 53.7 s (50.3 s at full rate)."
+        "Bytes carry over, times do not: at 12.5 GB/s and b = 32 two workers are 90% efficient "
+        "where one's epoch takes 53.7 s (50.3 s at full rate)."
     ) in plain(found.sentence)
     at_full_rate = page(("lab_cells", where(reached_base_s=math.nan)))
     assert "takes 50.3 s, by bytes alone." in plain(at_full_rate.sentence)
@@ -206,9 +206,17 @@ def test_no_other_outcome_advises_long_steps(cells, says) -> None:
 @pytest.mark.parametrize(
     ("bound", "says"),
     [
-        (3.9, "Expect less than bytes allow: here 3.90×, with latency 1.80×; {} (Q2; rest: Q3.1)."),
-        (3.05, "Expect what bytes allow: here 3.05×, with latency 1.80×; {} (Q2)."),
-        (2.0, "Expect more than bytes seem to allow: here 2.00×, with latency 1.80×; {} (Q2)."),
+        (
+            3.9,
+            "Expect less than bytes allow: here they leave 3.90×, with latency 1.80×; {} (Q2; "
+            "rest: Q3.1).",
+        ),
+        (3.05, "Expect what bytes allow: here they leave 3.05×, with latency 1.80×; {} (Q2)."),
+        (
+            2.0,
+            "Expect more than bytes seem to allow: here they leave 2.00×, with latency 1.80×; {} "
+            "(Q2).",
+        ),
     ],
 )
 def test_the_formula_of_the_bytes_is_tried_on_what_was_timed(bound: float, says: str) -> None:
@@ -526,8 +534,10 @@ def test_a_batch_is_named_where_the_sweep_shows_one(shape, says) -> None:
     ("fit", "says"),
     [
         ({}, "twice the fewest at the critical batch size, 40.1 (S1, one hidden layer, plain "
-         "SGD), and hardly fall from 161. So more workers need a smaller b."),
-        ({"maximal_start": math.nan}, "layer, plain SGD). So more workers need a smaller b."),
+         "SGD), and hardly fall from 161. So b is at most that over N, and "
+         "more workers leave shorter steps, which gain less."),
+        ({"maximal_start": math.nan}, "layer, plain SGD). So b is at most that over N, and "
+         "more workers leave shorter steps, which gain less."),
         ({"b_crit": math.nan}, None),
     ],
 )  # fmt: skip
@@ -549,13 +559,13 @@ def test_a_prediction_for_more_workers_stands_beside_how_far_such_were_off() -> 
         "GB/s, latency 5.00 µs) if they do not contend; check it there"
     )
     found = page(ahead, ("step_prediction", without_rows))
-    off = ": such predictions of N that no fit had seen were off by up to 11.6% (Q3.1)"
+    off = ": such predictions for other N than the fit's were off by up to 11.6% (Q3.1)"
     assert lines + off + "." in plain(text_of(found))
     farther = "step_prediction", where({"workers": 4}, error_frac=-0.442)
     assert off + " and 44.2% (E2)." in plain(text_of(page(ahead, farther)))
     untried = page(ahead, ("prediction", without_rows), ("step_prediction", without_rows))
     assert lines + "." in plain(text_of(untried))
-    assert "no fit had seen" not in text_of(untried)
+    assert "such predictions for" not in text_of(untried)
     assert "Q3.2 predicts" not in text_of(page())  # no link of the table's rate
     refused = page(("what_if", where(bytes_per_s=12.5e9, efficiency_frac=math.nan)))
     assert "Q3.2 predicts" not in text_of(refused)
@@ -567,15 +577,14 @@ def test_the_least_epoch_is_given_at_the_share_of_a_link_that_was_reached() -> N
     assert "that they reached here (fit of Q3.2: 50.0% at N = 2 and 93.7% at N = 4)." in said
     assert (
         "which keeps 90% efficiency: 101 s at N = 2 with b = 32 and the 50.0% of the rate reached "
-        "here; they are faster at all from 11.2 s on." in said
+        "here; any gain needs more than 11.2 s." in said
     )
     unknown = page(
         ("lab_cells", where(reached_frac=math.nan, reached_base_s=math.nan, gaining_base_s=11.2))
     )
     assert "fit of Q3.2" not in text_of(unknown)
-    assert (
-        "efficiency: 50.3 s at N = 2 with b = 32; they are faster at all from 11.2 s on."
-        in plain(text_of(unknown))
+    assert "efficiency: 50.3 s at N = 2 with b = 32; any gain needs more than 11.2 s." in plain(
+        text_of(unknown)
     )
     assert "reached_base_s" not in cells(unknown)[0]
 

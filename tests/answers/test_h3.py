@@ -71,7 +71,8 @@ CASES = [
     Case(
         "both faster",
         says=[
-            "Here four workers train 2.51× as fast as one, a scaling efficiency of 62.9%; two "
+            "Here, with b = 128, four workers train 2.51× as fast as one, a scaling efficiency of "
+            "62.9%; two "
             "workers are 1.60× as fast as one (efficiency 80.2%). One worker reaches a test "
             "accuracy of 95.0%; two and four workers lose accuracy (94.0% and 93.0%). Every",
             "In short: Here four workers train 2.51× as fast as one; test accuracy 93.0%, of one "
@@ -101,7 +102,8 @@ CASES = [
         "no faster",
         lab={"two_worker_factor": 1.0},
         says=[
-            "Here four workers gain little time if any: 1.00× (0.99 to 1.01) as fast as one, a "
+            "Here, with b = 128, four workers gain little time if any: 1.00× (0.99 to 1.01) as "
+            "fast as one, a "
             "scaling efficiency of 25.0%, mainly since 42.0% of an epoch goes to waiting for "
             "communication (H4); two workers likewise (1.00×, efficiency 50.0%). "
             "One",
@@ -114,7 +116,8 @@ CASES = [
         "slower",
         lab={"two_worker_factor": 1.5},
         says=[
-            "Here four workers take longer than one (0.459× as fast), a scaling efficiency of "
+            "Here, with b = 128, four workers take longer than one (0.459× as fast), a scaling "
+            "efficiency of "
             "11.5%, mainly since 49.8% of an epoch goes to waiting for communication (H4); two "
             "workers are slower (0.680×, efficiency 34.0%). One",
             "Two and four workers are slower than one; hollow",
@@ -125,7 +128,8 @@ CASES = [
             f"a speed-up of {low} to {high}",
             edits={"assignment": speedup([2, 4], low, value, high)},
             says=[
-                f"Here four workers {most}, a scaling efficiency of 62.9%{edge}; two workers "
+                f"Here, with b = 128, four workers {most}, a scaling efficiency of 62.9%{edge}; "
+                f"two workers "
                 f"{alike} ({value:.3f}×, efficiency 80.2%). One",
                 f"In short: Here four workers {short}; test accuracy",
                 f"Two and four workers {caption}; hollow",
@@ -204,7 +208,8 @@ CASES = [
         "one launch each",
         edits=_trainings({"workers": [2, 4]}, speedup_ratio_low=NAN),
         says=[
-            "Here four workers took one launch, too few to compare (2.51×), a scaling efficiency "
+            "Here, with b = 128, four workers took one launch, too few to compare (2.51×), a "
+            "scaling efficiency "
             "of 62.9%; two workers took one launch each (1.60×, efficiency 80.2%). "
             "One",
             "Two and four workers were launched once; hollow",
@@ -220,7 +225,8 @@ CASES = [
             **around("efficiency_frac", 0.875),
         ),
         says=[
-            "Here four workers on two nodes train 3.50× as fast as one, a scaling efficiency of "
+            "Here, with b = 128, four workers on two nodes train 3.50× as fast as one, a scaling "
+            "efficiency of "
             "87.5%; the others are 1.60× to 2.51× as fast as one. One",
             "two and four workers and four on two nodes lose accuracy (93.0% to 94.0%); two "
             "workers on two nodes keep it within a point (95.0%).",

@@ -485,6 +485,13 @@ CASES = [
         ],
     ),
     Case(
+        "launches of three cells beside other programs",
+        edits={
+            "quiet": disturbed(*(f"scaling-n{n}-b{b}" for n, b in ((4, 512), (2, 32), (2, 128))))
+        },
+        says=["Other programs ran beside three of the launches, in three cells; what they"],
+    ),
+    Case(
         "an iteration waits longer at a larger b",
         # 395, 214 and 169 ms over 78.1, 19.5 and 4.88 iterations
         says=[

@@ -447,8 +447,8 @@ CASES = [
         "the fit's own intervals explain how far it misses the buckets",
         edits={"link": where(alpha_s_high=0.1)},
         says=[
-            "1.48 GB/s at N = 4 (152 MB/s to 1.04 GB/s; overstated by 42.2% to 875%, within the "
-            "intervals). With"
+            "1.48 GB/s at N = 4 (152 MB/s to 1.04 GB/s; overstated by 42.2% to 875%, the intervals "
+            "meet). With"
         ],
     ),
     Case(
@@ -511,7 +511,7 @@ CASES = [
                 busbw_bytes_per_s=1.3e9, busbw_bytes_per_s_low=1e9, busbw_bytes_per_s_high=2e9
             )
         },
-        says=["at N = 4 (1.30 GB/s; overstated by 13.7%, within the intervals). With"],
+        says=["at N = 4 (1.30 GB/s; overstated by 13.7%, the intervals meet). With"],
     ),
     Case(
         "the fit is next to the buckets",

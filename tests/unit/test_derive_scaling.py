@@ -233,6 +233,7 @@ def lesson_of(cells: dict[int, tuple[float, float, float]], runs: pd.DataFrame) 
             "pace": verdict(low, high, 1.0),
             "to_least_batch": "indistinct",
             "beside_fewest": "unknown",
+            **dict.fromkeys(f"over_fewest_ratio{end}" for end in ("", "_low", "_high")),
             "oversubscribed": False,
             "repeats": 11,
             "runs": "one",

@@ -195,9 +195,10 @@ def ends(move: Row, best: list[Row]) -> dict[str, Value]:
 
 
 def trained_ratio(move: Row, take: Row, trained: list[Row]) -> Value | None:
-    """Return how long the best batch of a larger number of workers took, over the advised setting.
+    """Return how long a larger number of workers took, over the advised setting.
 
-    None where it was not trained, or where the move is not from the workers that are advised.
+    Of the batch that is predicted to be their best, or where that was not trained of their best
+    that was. None where none was, or where the move is not from the workers that are advised.
     """
     rows = [
         row
@@ -206,7 +207,8 @@ def trained_ratio(move: Row, take: Row, trained: list[Row]) -> Value | None:
     ]
     if not rows or take["aim"] != "time" or move["workers"] != take["workers"]:
         return None
-    return min(rows, key=itemgetter("to_advised_ratio")).value("to_advised_ratio", "ratio")
+    best = [row for row in rows if row["global_batch"] == move["next_global_batch"]]
+    return min(best or rows, key=itemgetter("to_advised_ratio")).value("to_advised_ratio", "ratio")
 
 
 def beside_others(inputs: Inputs, trained: list[Row]) -> dict[str, Any]:

@@ -224,8 +224,9 @@ def speedup_lesson(scaling: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     interval of any cell is above 1, `below` where every cell is slower than one worker, else
     whether that is known. everywhere: every cell is faster than one worker; rising: the largest b
     has a higher speed-up than the least; to_fewest: where best_ratio lies of that of the fewest
-    workers; fewest_everywhere: so says each b by itself, launch by launch, and then to_fewest does
-    too, since that all of several verdicts hold needs no correction for their number. No row
+    workers, at one b launch by launch; fewest_everywhere: so says each b by itself, launch by
+    launch, and then to_fewest does too, since that all of several verdicts hold needs no
+    correction for their number. No row
     without a speed-up.
     """
     weak = [row for row in scaling.to_dict("records") if paced(row) and row["kind"] == "weak"]
@@ -246,13 +247,22 @@ def speedup_lesson(scaling: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
             | {"everywhere": paces == {"above"}, "rising": found[-1]["to_least_batch"] == "above"}
             | {"oversubscribed": best["oversubscribed"]}
             | {"beside": {row["beside_fewest"] for row in found}}
+            | {"side_by_side": _jointly(best, len(found), confidence, "over_fewest_ratio")}
         )
     for row in rows[1:]:
         lower = row["best_ratio"] < rows[0]["best_ratio"]
         row["fewest_everywhere"] = row["beside"] == {"below" if lower else "above"}
         apart = row["beside"].pop() if row["fewest_everywhere"] else None
-        row["to_fewest"] = apart or beside(row, rows[0], "best_ratio")
+        row["to_fewest"] = apart or _to_fewest(row, rows[0])
     return as_table(rows, LESSON_COLUMNS)
+
+
+def _to_fewest(row: dict[str, Any], fewest: dict[str, Any]) -> str:
+    """Where the best speed-up lies of that of the fewest: of one b launch by launch."""
+    paired = row["side_by_side"]
+    if row["per_worker_batch"] == fewest["per_worker_batch"] and paired.low is not None:
+        return verdict(paired.low, paired.high, 1.0)
+    return beside(row, fewest, "best_ratio")
 
 
 def _lesson(sides: Sequence[str], side_of_best: str, paces: Collection[str]) -> str:
@@ -264,9 +274,11 @@ def _lesson(sides: Sequence[str], side_of_best: str, paces: Collection[str]) -> 
     return "indistinct" if side_of_best == "below" else side_of_best
 
 
-def _jointly(row: dict[str, Any], cells: int, confidence: float) -> Estimate:
-    """A row's speed-up with an interval that holds for so many cells together."""
-    ratio = estimate_of(row, "speedup_ratio")._replace(repeats=row["repeats"])
+def _jointly(
+    row: dict[str, Any], cells: int, confidence: float, column: str = "speedup_ratio"
+) -> Estimate:
+    """A row's ratio with an interval that holds for so many cells together."""
+    ratio = estimate_of(row, column)._replace(repeats=row["repeats"])
     return together(ratio, cells, confidence)
 
 
