@@ -225,7 +225,7 @@ CASES = [
             **around("efficiency_frac", 0.875),
         ),
         says=[
-            "Here, with b = 128, four workers on two nodes train 3.50× as fast as one, a scaling "
+            "Here four workers on two nodes train 3.50× as fast as one, a scaling "
             "efficiency of "
             "87.5%; the others are 1.60× to 2.51× as fast as one. One",
             "two and four workers and four on two nodes lose accuracy (93.0% to 94.0%); two "

@@ -96,7 +96,7 @@ CASES = [
         },
         says=[
             "At b = 32 two workers are 0.500× as fast as one, and four, sharing devices, 1.00×; "
-            "two are slower at all three b; four are nowhere measurably faster than one. Of"
+            "two are slower at all three b; four are nowhere measurably faster. Of"
         ],
     ),
     Case(
@@ -152,7 +152,7 @@ CASES = [
         says=[
             "At b = 32 two workers are 1.67× as fast as one, ideally 2×, and faster at all three "
             "b; four, sharing devices, 1.60×, not measurably less; four are nowhere measurably "
-            "faster than one. Of",
+            "faster. Of",
             "In short: Two workers are faster than one at all three b, at best 1.67× (b = 32); "
             "four, sharing devices, 1.60×, not measurably less.",
         ],
