@@ -534,16 +534,15 @@ def test_a_batch_is_named_where_the_sweep_shows_one(shape, says) -> None:
     ("fit", "says"),
     [
         ({}, "twice the fewest at the critical batch size, 40.1 (S1, one hidden layer, plain "
-         "SGD), and hardly fall from 161. So b is at most that over N, and "
-         "more workers leave shorter steps, which gain less."),
-        ({"maximal_start": math.nan}, "layer, plain SGD). So b is at most that over N, and "
-         "more workers leave shorter steps, which gain less."),
+         "SGD), and hardly fall from 161. So b is at most that over N: more workers, shorter "
+         "steps."),
+        ({"maximal_start": math.nan}, "layer, plain SGD). So b is at most that over N: more"),
         ({"b_crit": math.nan}, None),
     ],
 )  # fmt: skip
 def test_the_critical_batch_size_bounds_the_global_batch(fit, says) -> None:
     said = plain(text_of(page(("goal_fit", where({"model": "mlp", "optimizer": "sgd"}, **fit)))))
-    assert ("by a fit steps are down to twice the fewest" in said) == bool(says)
+    assert ("by a fit these are down to twice the fewest" in said) == bool(says)
     assert (says or "1. Give") in said
     steady = ("goal_fit", where(b_crit=math.nan)), ("goal_searches", where(shape="proportional"))
     assert (
