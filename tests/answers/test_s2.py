@@ -282,11 +282,11 @@ CASES = [
             says=[
                 f"the unscaled rate keeps it (2.20%). Scaled there, gradual warm-up {words} "
                 f"(5.10%) "
-                "and zero gains may keep it (5.20%); with neither it is 12.1%. A step"
+                "and zero gains leave it undecided (5.20%); with neither it is 12.1%. A step"
             ],
         )
         for kept, words in (
-            ("undecided", "may keep the error"),
+            ("undecided", "leaves the error undecided"),
             ("lost", "still loses the error"),
             ("kept", "keeps the error"),
             ("kept or lowered", "keeps the error"),
