@@ -518,6 +518,11 @@ CASES = [
         ],
     ),
     Case(
+        "one of each",
+        edits=looks({}, compared=1, opened=1, decided=1, looks_ended="decided"),
+        says=["One of one speed-up and one of one part of an epoch were undecided after six"],
+    ),
+    Case(
         "neither speed-ups nor parts are open",
         edits=looks(
             {"opened": 0, "decided": 0, "compared": 18}, opened=0, decided=0, looks_ended="decided"
