@@ -30,11 +30,9 @@ def without_rows(rows: Any) -> Any:
 def test_what_is_of_the_machine_does_not_carry_over() -> None:
     found = page()
     assert (
-        "Bytes carry over, times do not: at 12.5 GB/s and b = 32 two workers are 90% efficient "
-        "where one's epoch takes 53.7 s (50.3 s at full rate)."
+        "Bytes carry over, times do not: the lab's 44.7 MB at 12.5 GB/s leave two workers with "
+        "b = 32 90% efficient where one's epoch takes 50.3 s."
     ) in plain(found.sentence)
-    at_full_rate = page(("lab_cells", where(reached_base_s=math.nan)))
-    assert "takes 50.3 s, by bytes alone." in plain(at_full_rate.sentence)
     assert not too_long(found)
 
 
@@ -43,7 +41,7 @@ def test_what_gpus_showed_holds_for_their_like() -> None:
     gpus = tidy | {"runs": tidy["runs"].assign(device="NVIDIA H100 80GB HBM3 (700 W)")}
     found = closing(derived_lab(), gpus)
     assert "memory limits measured here hold for the same GPU" in found.sentence
-    assert "by formula, at 12.5 GB/s and b = 32 two workers" in plain(found.sentence)
+    assert "by formula, the lab's 44.7 MB at 12.5 GB/s leave two workers" in plain(found.sentence)
     assert not too_long(found)
 
 
@@ -231,7 +229,7 @@ def test_the_formula_of_the_bytes_is_tried_on_what_was_timed(bound: float, says:
 @pytest.mark.parametrize(
     ("ends_s", "says"),
     [
-        ((0.001, 0.9), "no measurable trend with b, which weighs most on short steps. Between"),
+        ((0.001, 0.9), "no measurable trend with b, so it weighs most on short steps. Between"),
         ((math.nan, math.nan), "too few launches for a trend. Between"),
     ],
 )
@@ -409,7 +407,7 @@ def test_a_study_that_was_left_out_is_not_spoken_of() -> None:
 def test_nothing_measured_leaves_the_formulas() -> None:
     empty = {name: rows.iloc[:0] for name, rows in full_lab().items()}
     found = closing(derived_of(empty), empty)
-    assert found.sentence.startswith("Bytes carry over, times do not: at 12.5")
+    assert found.sentence.startswith("Bytes carry over, times do not: the lab's 44.7")
     assert "to be checked there" in text_of(found)
 
 
@@ -551,6 +549,14 @@ def test_the_critical_batch_size_bounds_the_global_batch(fit, says) -> None:
     )
 
 
+def test_the_bound_is_of_the_momentum_that_the_lab_trains_with_where_s1_has_it() -> None:
+    fits = "goal_fit", where({"optimizer": "nesterov"}, optimizer="momentum")
+    said = plain(text_of(page(fits)))
+    assert "critical batch size, 121 (S1, one hidden layer, with momentum as in the lab)," in said
+    none = "goal_fit", both(fits[1], where({"optimizer": "momentum"}, b_crit=math.nan))
+    assert "40.1 (S1, one hidden layer, plain SGD)," in plain(text_of(page(none)))
+
+
 def test_a_prediction_for_more_workers_stands_beside_how_far_such_were_off() -> None:
     ahead = "what_if", where({"link": "fast"}, bytes_per_s=12.5e9)
     lines = (
@@ -575,15 +581,16 @@ def test_the_least_epoch_is_given_at_the_share_of_a_link_that_was_reached() -> N
     said = plain(text_of(page(("lab_cells", two))))
     assert "that they reached here (fit of Q3.2: 50.0% at N = 2 and 93.7% at N = 4)." in said
     assert (
-        "which keeps 90% efficiency: 101 s at N = 2 with b = 32 and the 50.0% of the rate reached "
-        "here; any gain needs more than 11.2 s." in said
+        "which keeps 90% efficiency: at N = 2 with b = 32 50.3 s at the full rate, 101 s at the "
+        "50.0% of it that was reached here; any gain at all needs more than 11.2 s there." in said
     )
     unknown = page(
         ("lab_cells", where(reached_frac=math.nan, reached_base_s=math.nan, gaining_base_s=11.2))
     )
     assert "fit of Q3.2" not in text_of(unknown)
-    assert "efficiency: 50.3 s at N = 2 with b = 32; any gain needs more than 11.2 s." in plain(
-        text_of(unknown)
+    assert (
+        "efficiency: at N = 2 with b = 32 50.3 s at the full rate; any gain at all needs more than "
+        "11.2 s." in plain(text_of(unknown))
     )
     assert "reached_base_s" not in cells(unknown)[0]
 

@@ -314,7 +314,8 @@ CASES = [
         edits={"local_sgd": UNLEARNED},
         says=[
             "at no measurable difference in test accuracy. Arms that learnt clean labels reach "
-            "97.0%; with 20% wrong they differ by +0.00 points. Huge mini-batch is better with 20% "
+            "97.0%; with 20% wrong post-local differs by +0.00 points. Huge mini-batch is better "
+            "with 20% "
             "wrong "
             "labels, by 3.00 points. Half",
             "no measurable difference with clean labels.",
@@ -330,7 +331,7 @@ CASES = [
             )
         },
         says=[
-            "with 20% wrong they differ by +0.00 points (−1.69 to +1.69). Choose it for its "
+            "with 20% wrong post-local differs by +0.00 points (−1.69 to +1.69). Choose it for its "
             "communication, "
             "not its accuracy. Half"
         ],
@@ -340,7 +341,8 @@ CASES = [
         lab=level,
         edits={"local_sgd": where({"arm": "A1"}, train_accuracy_frac=0.99)},
         says=[
-            "accuracy. With clean labels they differ by +0.00 points (−1.07 to +1.07); with 20% "
+            "accuracy. With clean labels post-local differs by +0.00 points (−1.07 to +1.07); with "
+            "20% "
             "wrong "
             "+0.00. Huge mini-batch is better",
             "no measurable difference with clean labels.",
