@@ -552,7 +552,7 @@ def test_the_critical_batch_size_bounds_the_global_batch(fit, says) -> None:
 def test_the_bound_is_of_the_momentum_that_the_lab_trains_with_where_s1_has_it() -> None:
     fits = "goal_fit", where({"optimizer": "nesterov"}, optimizer="momentum")
     said = plain(text_of(page(fits)))
-    assert "critical batch size, 121 (S1, one hidden layer, with momentum as in the lab)," in said
+    assert "critical batch size, 121 (S1, one hidden layer, with the lab's momentum)," in said
     none = "goal_fit", both(fits[1], where({"optimizer": "momentum"}, b_crit=math.nan))
     assert "40.1 (S1, one hidden layer, plain SGD)," in plain(text_of(page(none)))
 
