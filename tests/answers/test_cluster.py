@@ -532,9 +532,8 @@ def test_a_batch_is_named_where_the_sweep_shows_one(shape, says) -> None:
     ("fit", "says"),
     [
         ({}, "twice the fewest at the critical batch size, 40.1 (S1, one hidden layer, plain "
-         "SGD), and hardly fall from 161. So b is at most that over N: more workers, shorter "
-         "steps."),
-        ({"maximal_start": math.nan}, "layer, plain SGD). So b is at most that over N: more"),
+         "SGD), and hardly fall from 161. So b is at most that over N."),
+        ({"maximal_start": math.nan}, "layer, plain SGD). So b is at most that over N."),
         ({"b_crit": math.nan}, None),
     ],
 )  # fmt: skip
