@@ -270,8 +270,8 @@ CASES = [
             b_crit=120.0,
         ),
         says=[
-            "With this network four workers can pay at no B that one worker ran too. They come "
-            "nearest with B = 256: a step takes one worker 25.6 ms and four workers 6.40 ms, "
+            "With this network four workers pay at no B that one worker ran too, and come nearest "
+            "at B = 256: a step takes one worker 25.6 ms and four workers 6.40 ms, "
             "before 1.00 s of sending. It takes"
         ],
     ),
