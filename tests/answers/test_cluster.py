@@ -30,8 +30,8 @@ def without_rows(rows: Any) -> Any:
 def test_what_is_of_the_machine_does_not_carry_over() -> None:
     found = page()
     assert (
-        "Bytes carry over, times do not: the lab's 44.7 MB at 12.5 GB/s leave two workers with "
-        "b = 32 90% efficient where one's epoch takes 50.3 s."
+        "Bytes carry over, times do not: the lab's 44.7 MB at 12.5 GB/s leave two workers "
+        "(b = 32) 90% efficient where one's epoch takes 50.3 s."
     ) in plain(found.sentence)
     assert not too_long(found)
 
@@ -549,11 +549,19 @@ def test_the_critical_batch_size_bounds_the_global_batch(fit, says) -> None:
 
 
 def test_the_bound_is_of_the_momentum_that_the_lab_trains_with_where_s1_has_it() -> None:
-    fits = "goal_fit", where({"optimizer": "nesterov"}, optimizer="momentum")
-    said = plain(text_of(page(fits)))
+    renamed = where({"optimizer": "nesterov"}, optimizer="momentum")
+    searches = "goal_searches", renamed
+    said = plain(text_of(page(searches, ("goal_fit", renamed))))
     assert "critical batch size, 121 (S1, one hidden layer, with the lab's momentum)," in said
-    none = "goal_fit", both(fits[1], where({"optimizer": "momentum"}, b_crit=math.nan))
-    assert "40.1 (S1, one hidden layer, plain SGD)," in plain(text_of(page(none)))
+    none = "goal_fit", both(renamed, where({"optimizer": "momentum"}, b_crit=math.nan))
+    assert "40.1 (S1, one hidden layer, plain SGD)," in plain(text_of(page(searches, none)))
+
+
+def test_a_bound_of_another_momentum_is_not_called_the_labs() -> None:
+    leads = both(where(lead=False), where({"model": "mlp", "optimizer": "nesterov"}, lead=True))
+    assert "critical batch size, 121 (S1, one hidden layer)," in plain(
+        text_of(page(("goal_searches", leads)))
+    )
 
 
 def test_a_prediction_for_more_workers_stands_beside_how_far_such_were_off() -> None:

@@ -86,6 +86,11 @@ EACH = (
     (NO_WARMUP, (5.2, 5.1, 5.3)),
 )
 EITHER, EITHER_FIXED = trained(*EACH), trained(*EACH, (study.Way(16, "fixed"), FLAT))
+# Rates by epoch that a gradual warm-up and two cuts make, at the reference and at the large batch.
+WARMED_UP = both(
+    course(study.REFERENCE, (0.5, 0.5, 0.05, 0.005)),
+    course(study.LARGE, (0.5, 23 / 12, 10 / 3, 4.0)),
+)
 CASES = [
     Case(
         "steps of Q2 by workers, with the least b that several have",
@@ -867,12 +872,7 @@ CASES = [
     Case(
         "the schedule",
         lab=BASE,
-        edits={
-            "lr_scaling_curves": both(
-                course(study.REFERENCE, (0.5, 0.5, 0.05, 0.005)),
-                course(study.LARGE, (0.5, 23 / 12, 10 / 3, 4.0)),
-            )
-        },
+        edits={"lr_scaling_curves": WARMED_UP},
         says=[
             "At B = 256 a warm-up takes 96 of 156 updates. Gradual",
             "fewer updates; the rate falls to 10% of its highest in epoch 3 and to 1% in epoch 4. "
@@ -884,9 +884,7 @@ CASES = [
         lab=BASE,
         edits={
             "lr_scaling_curves": both(
-                course(study.REFERENCE, (0.5, 0.5, 0.05, 0.005)),
-                course(study.LARGE, (0.5, 23 / 12, 10 / 3, 4.0)),
-                course(CONSTANT, JUMP, train=(0.7, 0.33, 0.5, 0.86)),
+                WARMED_UP, course(CONSTANT, JUMP, train=(0.7, 0.33, 0.5, 0.86))
             )
         },
         says=["Where a constant warm-up of 96 of 156 updates with zero gains ends, the rate jumps"],

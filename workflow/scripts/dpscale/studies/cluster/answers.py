@@ -79,19 +79,21 @@ def _timed_on_gpus(inputs: Inputs) -> bool:
 def global_batch_bound(inputs: Inputs) -> Row | None:
     """Return the fit that says whether the global batch has a bound, if one does.
 
-    Of the network that S1 leads with, with momentum as the lab trains, else as S1 leads.
+    Of the network that S1 leads with: with the lab's optimiser, else as S1 leads.
     """
     searches = inputs.rows("goal_searches")
-    models = {row["model"] for row in searches if row["lead"]}
-    shapes = {row["runs"]: row for row in searches if row["model"] in models}
-    rows = [
-        row | {"shape": shapes[row["runs"]]["shape"], "lead": shapes[row["runs"]]["lead"]}
-        for row in inputs.rows("goal_fit")
-        if row["runs"] in shapes
+    leads = [row for row in searches if row["lead"]]
+    models = {row["model"] for row in leads}
+    of_lab = [
+        row for row in searches if row["model"] in models and row["optimizer"] == lab().optimizer
     ]
-    ranked = sorted(rows, key=lambda row: (row["optimizer"] != "momentum", not row["lead"]))
-    found = [row for row in ranked if row["optimizer"] == "momentum" or row["lead"]]
-    return next((row for row in found if row["b_crit"] or row["shape"] == "proportional"), None)
+    fits = {row["runs"]: row for row in inputs.rows("goal_fit")}
+    rows = [
+        fits[row["runs"]] | {"shape": row["shape"], "of_lab": row in of_lab}
+        for row in [*of_lab, *leads]
+        if row["runs"] in fits
+    ]
+    return next((row for row in rows if row["b_crit"] or row["shape"] == "proportional"), None)
 
 
 def ahead(inputs: Inputs, cells: list[Row]) -> Row | None:

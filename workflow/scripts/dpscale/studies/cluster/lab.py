@@ -14,13 +14,17 @@ FLOAT_BYTES = 4
 
 
 class Lab(NamedTuple):
-    """What the lab asks for; reference_batch: the global batch that its learning rate is for."""
+    """What the lab asks for; reference_batch: the global batch that its learning rate is for.
+
+    optimizer: as S1 names them, by its momentum.
+    """
 
     model: str
     dataset: str
     devices: int
     workers: tuple[int, ...]
     per_worker_batches: tuple[int, ...]
+    optimizer: str
     lr: float
     reference_batch: int
     link_bytes_per_s: float | None
@@ -41,14 +45,16 @@ class Lab(NamedTuple):
 def lab(path: Path = FILE) -> Lab:
     """Return the lab of a configuration."""
     given: dict[str, Any] = read_mapping(path)
-    scaling, large = given["scaling"], given["large_batch"]
+    scaling, large, training = given["scaling"], given["large_batch"], given["training"]
+    moving = "nesterov" if training.get("nesterov") else "momentum"
     return Lab(
         model=given["model"]["name"],
         dataset=given["data"]["dataset"],
         devices=given["hardware"]["devices"],
         workers=tuple(scaling["workers"]),
         per_worker_batches=tuple(scaling["per_worker_batches"]),
-        lr=given["training"]["lr"],
+        optimizer=moving if training["momentum"] else "sgd",
+        lr=training["lr"],
         reference_batch=large["workers"] * large["small_per_worker_batch"],
         link_bytes_per_s=given["communication"]["link_bytes_per_s"],
     )

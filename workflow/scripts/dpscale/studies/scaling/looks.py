@@ -21,7 +21,7 @@ class Open(NamedTuple):
 
     base_batch: int
     name: str
-    split: bool  # whether parts of an epoch are open, and no speed-up
+    split: bool  # whether it is parts of an epoch
 
 
 def look_again(
