@@ -19,7 +19,7 @@ SCRIPTS = Path(dpscale.__file__).parents[1]
 
 FORKS = """
 import os, time
-from dpscale.train.agent import begin_together
+from dpscale.forks import begin_together
 
 def say(line):
     os.write(1, f"{line}\\n".encode())  # whole, beside those of the others

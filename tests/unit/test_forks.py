@@ -10,12 +10,12 @@ import psutil
 import pytest
 from patience import HANG_S
 
-from dpscale.processes import forks
+from dpscale.forks import forks
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "workflow/scripts"
 KILLED = """
 import os, signal
-from dpscale.processes import forks
+from dpscale.forks import forks
 with forks(2) as pool:
     print(pool.submit(os.getpid).result(), flush=True)
     os.kill(os.getpid(), signal.SIGKILL)

@@ -8,6 +8,7 @@ from pkgutil import resolve_name
 
 from dpscale.attempts import HISTORY, History
 from dpscale.errors import one_line
+from dpscale.forks import begin_together
 from dpscale.launch import slurm
 from dpscale.launch.command import may_fork, torchrun_arguments
 from dpscale.launch.interface import use_loopback, use_route
@@ -17,7 +18,7 @@ from dpscale.processes import AGENT, NODES, end_with_parent
 from dpscale.records.storage import about
 from dpscale.studies import measure_of, read_spec
 from dpscale.train import import_for_forks
-from dpscale.train.agent import begin_together, start_workers
+from dpscale.train.agent import start_workers
 
 RUN = str(Path(__file__).with_name("run.py"))
 IN_FORKS = ["--run-path", "--start-method=fork"]
@@ -45,14 +46,16 @@ def main() -> None:
         os.environ[HISTORY] = str(arguments.history)
     with about(arguments.spec):
         spec = read_spec(arguments.spec.read_bytes())
+    ended = None
     if may_fork(spec):
         for needed in ("dpscale.train.run", measure_of(spec)):  # by all workers: imported once
             resolve_name(needed)
         import_for_forks()
-        begin_together(arguments.workers // arguments.nodes)
+        ended = begin_together(arguments.workers // arguments.nodes)
         words += IN_FORKS
     with temporary_folder() as folder:
-        failure = start_workers([*words, f"--log-dir={folder}", RUN, str(arguments.spec)], meeting)
+        words += [f"--log-dir={folder}", RUN, str(arguments.spec)]
+        failure = start_workers(words, meeting, ended)
     if failure:
         if arguments.history:
             History(arguments.history).note(failure)

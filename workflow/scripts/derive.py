@@ -10,7 +10,7 @@ import pandas as pd
 
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.errors import one_line
-from dpscale.processes import forks
+from dpscale.forks import forks
 from dpscale.records.storage import read_table, write_csv
 from dpscale.studies import schemas
 from dpscale.studies import tables as derived

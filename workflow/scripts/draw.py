@@ -9,7 +9,7 @@ import pandas as pd
 
 from dpscale.errors import located, one_line
 from dpscale.figures import draw_figure, failed_figure
-from dpscale.processes import forks
+from dpscale.forks import forks
 from dpscale.records.storage import read_table, write_csv, write_text
 from dpscale.studies import figures as all_figures
 from dpscale.studies import tables

@@ -12,6 +12,7 @@ from multiprocessing import parent_process
 from pathlib import Path
 
 from dpscale.errors import one_line
+from dpscale.forks import end_work
 from dpscale.plan import Spec
 from dpscale.processes import AGENT, end_with_parent, node_name, show_as
 from dpscale.records.storage import about
@@ -71,3 +72,4 @@ if __name__ == "__main__":
     # agent.py ends so as well, but tells torchrun first that it is done.
     if status or parent_process() is None:
         os._exit(status)
+    end_work()

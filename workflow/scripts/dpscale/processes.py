@@ -1,8 +1,10 @@
-"""Processes: not outliving the one that started them, their names, the node they run on."""
+"""Processes: not outliving the one that started them, their names, the node they run on.
+
+What starts each run reads this module: so little is imported at the top.
+"""
 
 import ctypes
 import fcntl
-import gc
 import math
 import os
 import signal
@@ -10,12 +12,8 @@ import socket
 import struct
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
-from contextlib import contextmanager, suppress
-from multiprocessing import get_context
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterable
+from contextlib import suppress
 
 # Of linux/prctl.h: PR_SET_PDEATHSIG, PR_SET_NAME.
 _SET_PARENT_DEATH_SIGNAL, _SET_NAME = 1, 15
@@ -55,40 +53,6 @@ def end_with_parent(parent: int) -> None:
             os._exit(1)
 
 
-class _Here(Executor):
-    """Does at once what is submitted, in this process."""
-
-    def submit(self, call: Callable[..., Any], /, *given: Any, **named: Any) -> Future[Any]:
-        """Return what a call came to."""
-        future = Future[Any]()
-        try:
-            future.set_result(call(*given, **named))
-        except Exception as error:  # whoever asks for the result gets it
-            future.set_exception(error)
-        return future
-
-
-@contextmanager
-def forks(count: int) -> Iterator[Executor]:
-    """Yield what has calls done by so many forks of this process, by itself if it is one.
-
-    The forks die with this process, however it dies. They never collect what lies about here as
-    garbage: what a library that has threads left, which no fork has, may end the fork.
-    """
-    if count == 1:
-        yield _Here()
-        return
-    gc.collect()
-    gc.freeze()
-    try:
-        with ProcessPoolExecutor(
-            count, get_context("fork"), initializer=end_with_parent, initargs=(os.getpid(),)
-        ) as pool:
-            yield pool
-    finally:
-        gc.unfreeze()
-
-
 def show_as(name: str) -> None:
     """Have `ps` and `top` show this process under a name, cut off after 15 bytes."""
     if hasattr(libc := ctypes.CDLL(None), "prctl"):  # Linux
@@ -98,13 +62,13 @@ def show_as(name: str) -> None:
 def shown_as(process: int) -> str:
     """Return the name that `ps` shows of a process; empty where it is dead."""
     with suppress(OSError):
-        return Path(f"/proc/{process}/comm").read_text(encoding="utf-8").strip()
+        return _read(f"/proc/{process}/comm").strip()
     return ""
 
 
 def family(process: int) -> list[int]:
     """Return a process and all that descend from it; empty where it is dead."""
-    import psutil  # what starts each run needs no more of this module than takes no time
+    import psutil
 
     with suppress(psutil.Error):
         first = psutil.Process(process)
@@ -136,10 +100,15 @@ def born(process: int | str) -> int | None:
 def _stat(process: int | str) -> list[str]:
     """The fields of /proc/PID/stat from the state on; X, dead, where there is no such process."""
     try:
-        text = Path(f"/proc/{process}/stat").read_text(encoding="utf-8")
+        text = _read(f"/proc/{process}/stat")
     except OSError:
         return ["X"]
     return text.rpartition(")")[2].split()
+
+
+def _read(path: str) -> str:
+    with open(path, encoding="utf-8") as file:
+        return file.read()
 
 
 class StateClock:

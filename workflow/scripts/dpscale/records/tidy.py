@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from dpscale.processes import forks
+from dpscale.forks import forks
 from dpscale.records.record import Record
 from dpscale.records.runs import RECORD, Reader
 from dpscale.records.storage import DamagedError, read_record

@@ -1,14 +1,18 @@
 """One node's share of a run: torchrun, and which of its workers ended first and why."""
 
-import os
+import select
 import socket
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
+from typing import Any
 
 from torch.distributed import PrefixStore, TCPStore
 from torch.distributed import run as torchrun
+from torch.distributed.elastic.agent.server import RunResult, WorkerGroup
+from torch.distributed.elastic.agent.server.local_elastic_agent import LocalElasticAgent
 from torch.distributed.elastic.multiprocessing.api import SignalException
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError, ProcessFailure
 from torch.distributed.elastic.rendezvous import (
@@ -17,12 +21,15 @@ from torch.distributed.elastic.rendezvous import (
     RendezvousStoreInfo,
     rendezvous_handler_registry,
 )
+from torch.distributed.launcher import api as launcher
 
 from dpscale.attempts import Cause, Failure, cause_of, root
 from dpscale.launch.meeting import Meeting
 from dpscale.processes import node_name, seconds_of
 
 MEETING_S = seconds_of("DPSCALE_MEETING_S", 300)
+LOOK_S = 1  # from one look for a worker that failed before its peers ended to the next
+AFTER_LOOK_S = 0.001
 REACHED_S = 10  # for a connection to an address of this node itself
 
 
@@ -130,8 +137,32 @@ class Rendezvous(RendezvousHandler):
         return True
 
 
-def start_workers(arguments: Sequence[str], meeting: Meeting) -> Failure | None:
-    """Run torchrun here with these arguments, and return what ended a worker, if anything did."""
+class Agent(LocalElasticAgent):
+    """torchrun's agent, which sleeps until its workers have ended.
+
+    torchrun's own looks ten times a second, beside what is timed, and has all of them wait for its
+    next look once they are done.
+    """
+
+    def __init__(self, *arguments: Any, ended: int, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._ended = ended
+
+    def _monitor_workers(self, worker_group: WorkerGroup) -> RunResult:
+        select.select([self._ended], [], [], LOOK_S)
+        return super()._monitor_workers(worker_group)
+
+
+def start_workers(
+    arguments: Sequence[str], meeting: Meeting, ended: int | None = None
+) -> Failure | None:
+    """Run torchrun here with these arguments, and return what ended a worker, if anything did.
+
+    ended: a descriptor that can be read when all workers have ended; None: torchrun has to look.
+    """
+    if ended is not None:
+        launcher.LocalElasticAgent = partial(Agent, ended=ended)
+        arguments = [f"--monitor-interval={AFTER_LOOK_S}", *arguments]
     node = node_name()
     rendezvous = Rendezvous(meeting)
     rendezvous_handler_registry.register(rendezvous.get_backend(), lambda _: rendezvous)
@@ -154,36 +185,6 @@ def start_workers(arguments: Sequence[str], meeting: Meeting) -> Failure | None:
         message = f"{type(error).__name__}: {error}"
         return Failure(cause=cause_of(1, message), node=node, message=message)
     return None
-
-
-def begin_together(forks: int) -> None:
-    """Let the next so many forks of this process begin once all of them exist.
-
-    A fork keeps for ever a lock that another thread of its parent holds at that moment. The thread
-    of torchrun's store asks the resolver of the C library for the name of each worker that
-    connects, and a worker that was forked meanwhile never resolved a name: it hung, one time in
-    some hundred runs of four workers. So none connects while another is being forked.
-    """
-    left = forks
-    begin, hold = os.pipe()
-
-    def in_parent() -> None:
-        """Let them begin after the last."""
-        nonlocal left
-        left -= 1
-        if left == 0:
-            os.close(hold)
-
-    def in_fork() -> None:
-        """Wait for the other end of the pipe to be closed by all."""
-        nonlocal left
-        if left > 0:  # not a fork of a fork
-            left = 0
-            os.close(hold)
-            os.read(begin, 1)
-            os.close(begin)
-
-    os.register_at_fork(after_in_parent=in_parent, after_in_child=in_fork)
 
 
 def _failure(rank: int, failure: ProcessFailure, node: str) -> Failure:
