@@ -106,7 +106,7 @@ rule draw:
         expand(
             f"{RESULTS}/figures/{{figure}}.{{kind}}",
             figure=FIGURES,
-            kind=["narrow.svg", "csv"],
+            kind=["narrow.svg", "print.svg", "csv"],
         ),
     log:
         f"{RESULTS}/logs/draw.log",

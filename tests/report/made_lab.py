@@ -263,7 +263,7 @@ def write_report(
     as_table(rows, QUIET_COLUMNS).to_csv(folder / "quiet.csv", index=False)
     for names in FIGURES.values():
         for name in names:
-            for kind, of in (("", ""), (".narrow", "-narrow")):
+            for kind, of in (("", ""), (".narrow", "-narrow"), (".print", "")):
                 svg = SVG.format(name=name).replace(f"{name}-a", f"{name}{of}-a")
                 (folder / f"{name}{kind}.svg").write_text(svg, encoding="utf-8")
     tables = [folder / f"audit-{n}.json" for n, _ in enumerate(audits or [AUDIT])]

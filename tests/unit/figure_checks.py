@@ -25,8 +25,8 @@ def draw(name: str, tables: Tables) -> tuple[Figure, pd.DataFrame]:
 
 def svg_of(name: str, tables: Tables) -> tuple[str, pd.DataFrame]:
     """Return the SVG text of a figure, and its frame."""
-    svg, _, drawn = draw_figure(name, figures()[name], tables)
-    return svg, drawn
+    drawings, drawn = draw_figure(name, figures()[name], tables)
+    return drawings["svg"], drawn
 
 
 def bars(axes: Axes) -> list[tuple[float, float]]:

@@ -9,7 +9,7 @@ from matplotlib.text import Text
 
 from builders import derived_lab, full_lab, without_runs
 from dpscale.derive.tables import Derived
-from dpscale.figures import style
+from dpscale.figures import draw_figure, style
 from dpscale.figures.words import described
 from dpscale.studies import derived_of, figures
 from dpscale.studies.ledger import figures as ledger
@@ -123,6 +123,17 @@ def test_ids_carry_the_name_of_their_figure_and_references_resolve(name, drawn):
     }
     assert links <= ids
     assert all(identifier.startswith(name) for identifier in ids)
+
+
+def test_letters_are_text_in_print_and_outlines_on_a_page(lab) -> None:
+    drawings, _ = draw_figure("speedup", figures()["speedup"], lab)
+    assert set(drawings) == {"svg", "narrow.svg", "print.svg"}
+    assert [kind for kind, svg in drawings.items() if "<text" in svg] == ["print.svg"]
+    words = [
+        "".join(text.itertext())
+        for text in ElementTree.fromstring(drawings["print.svg"]).iter(f"{SVG}text")
+    ]
+    assert "speed-up" in " ".join(words).lower()
 
 
 def test_ink_is_the_colour_of_the_page_and_there_is_no_style_or_date(lab):

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from dpscale.provenance import provenance
-from dpscale.records import Record, read_record, tidy, write_record, write_steps, write_text
+from dpscale.records import Record, read_record, runs, write_record, write_steps, write_text
 from dpscale.records.schemas import row_checks
 from dpscale.records.storage import DamagedError, read_steps
 from dpscale.records.tidy import newest_provenance, tidy_tables
@@ -231,7 +231,7 @@ def test_runs_are_the_same_however_many_processes_read_them(tmp_path, monkeypatc
     damaged.mkdir()
     (damaged / "record.json").write_text("{")
     whole = tidy_tables(SPECS, tmp_path, schemas(), run_columns)
-    monkeypatch.setattr(tidy, "RUNS_OF_A_PART", 1)
+    monkeypatch.setattr(runs, "RUNS_OF_A_PART", 1)
     parts = tidy_tables(SPECS, tmp_path, schemas(), run_columns, processes=2)
     assert len(SPECS) > 1
     for name, table in whole.items():

@@ -46,7 +46,7 @@ def whole(tmp_path_factory) -> Path:
     (folder / "answers.json").write_text(json.dumps(dump_answers(answers)), encoding="utf-8")
     shown = {figure.name for answer in answers for figure in answer.figures}
     for name in shown:
-        for kind in ("svg", "narrow.svg"):
+        for kind in ("svg", "narrow.svg", "print.svg"):
             (folder / f"figures/{name}.{kind}").write_text(SVG, encoding="utf-8")
     return folder
 

@@ -22,7 +22,7 @@ def read(name: str, derived: Path) -> pd.DataFrame:
 
 
 def draw(*, derived: Path, output: Path, names: list[str], processes: int = 1) -> None:
-    """Write `<name>.svg`, `<name>.narrow.svg` and `<name>.csv` into `output` for each named figure.
+    """Write each named figure into `output`: `<name>.svg`, also `narrow` and `print`, and `.csv`.
 
     processes: that draw side by side, forks of this one.
     """
@@ -41,12 +41,12 @@ def draw_one(output: Path, name: str, given: dict[str, pd.DataFrame]) -> None:
     One that fails takes no other with it: it says so, and its traceback goes to stderr.
     """
     try:
-        svg, narrow, drawn = draw_figure(name, all_figures()[name], given)
+        drawings, drawn = draw_figure(name, all_figures()[name], given)
     except Exception as error:  # whatever it is: the report shows all the others
         traceback.print_exception(error)
-        svg, narrow, drawn = failed_figure(name, located(error))
-    write_text(output / f"{name}.svg", svg)
-    write_text(output / f"{name}.narrow.svg", narrow)
+        drawings, drawn = failed_figure(name, located(error))
+    for kind, svg in drawings.items():
+        write_text(output / f"{name}.{kind}", svg)
     write_csv(output / f"{name}.csv", drawn)
 
 

@@ -5,14 +5,17 @@ into none, and for none in between while what is made of it is there.
 """
 
 import hashlib
+import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 
 from pydantic import BaseModel
 
+from dpscale.forks import forks
 from dpscale.records.further import KEY, further_runs
-from dpscale.records.runs import FILES, RECORD, SPEC, Reader, Stamp, stamp
+from dpscale.records.runs import FILES, RECORD, SPEC, Reader, Stamp, in_parts, stamp
 from dpscale.records.storage import DamagedError, read_json, read_model, write_text
 
 SEEN = "seen.json"  # beside the tidy tables
@@ -78,16 +81,15 @@ def damaged(
     found = {
         path: reason for path in made if (reason := _reason(Path(path), left.digests.get(path)))
     }
-    for run, spec in planned.items():
-        if reason := runs.reason(run, spec):
-            found[str(folder / "runs" / run / RECORD)] = reason
     launched = {
         run: spec.model_dump(mode="json")
         for run, spec in planned.items()
         if hasattr(getattr(spec, "protocol", None), KEY)
     }
-    for run, names in further_runs(launched, folder / "runs").items():
-        if reason := next(filter(None, map(runs.reason, names)), None):
+    further = further_runs(launched, folder / "runs")
+    reasons = runs.reasons({**dict.fromkeys(chain(*further.values())), **planned})
+    for run in planned:
+        if reason := next(filter(None, map(reasons.get, [run, *further.get(run, ())])), None):
             found[str(folder / "runs" / run / RECORD)] = reason
     if runs.changed:
         found[str(runs.seen_at)] = f"{runs.changed} runs have changed since they were gathered"
@@ -119,29 +121,50 @@ class _Runs:
         with suppress(OSError, DamagedError):  # nothing is gathered yet, or it is damaged, too
             self._seen = read_model(self.seen_at, Seen)
         self._trusted = self._seen.checks == _checks(schemas)
-        self._reader: Reader | None = None
         self.changed = 0
 
-    def reason(self, run: str, spec: BaseModel | None = None) -> str | None:
-        """Why a run has to be made again; spec: as planned, None of one that another launched."""
-        now, before = stamp(self._folder / run), self._seen.runs.get(run)
-        if now == before and self._trusted:
-            return None
-        absent = [name for name, at in zip(FILES, now, strict=True) if at is None]
-        if RECORD in absent:
-            return "it is gone" if run in self._seen.runs or spec is None else None
-        if absent:
-            return f"{absent[0]} is gone"
-        if reason := self._damage(self._folder / run, spec):
-            return reason
-        self.changed += run in self._seen.runs and now != before
-        return None
+    def reasons(self, planned: Mapping[str, BaseModel | None]) -> dict[str, str]:
+        """Why runs have to be made again, of those that do.
 
-    def _damage(self, folder: Path, spec: BaseModel | None) -> str | None:
+        planned: specs by run, None of one that another launched. Many are read side by side.
+        """
+        found: dict[str, str] = {}
+        unread: dict[str, BaseModel | None] = {}
+        seen, moved = self._seen.runs, set[str]()
+        for run, spec in planned.items():
+            now = stamp(self._folder / run)
+            absent = [name for name, at in zip(FILES, now, strict=True) if at is None]
+            if now == seen.get(run) and self._trusted:
+                continue
+            if not absent:
+                unread[run] = spec
+            elif RECORD not in absent:
+                found[run] = f"{absent[0]} is gone"
+            elif run in seen or spec is None:
+                found[run] = "it is gone"
+            if run in seen and now != seen[run]:
+                moved.add(run)
+        parts = in_parts(unread)
+        with forks(min(len(parts), len(os.sched_getaffinity(0))) or 1) as pool:
+            for damages in pool.map(self._damages, parts):
+                found |= damages
+        self.changed = len(moved & unread.keys() - found.keys())
+        return found
+
+    def _damages(self, planned: Mapping[str, BaseModel | None]) -> dict[str, str]:
+        """What is wrong in the files of runs, of those where something is."""
+        reader = Reader(self._schemas)
+        return {
+            run: reason
+            for run, spec in planned.items()
+            if (reason := self._damage(reader, run, spec))
+        }
+
+    def _damage(self, reader: Reader, run: str, spec: BaseModel | None) -> str | None:
         """What is wrong in the files of a run."""
-        self._reader = self._reader or Reader(self._schemas)
+        folder = self._folder / run
         try:
-            record = self._reader.read(folder).record
+            record = reader.read(folder).record
         except DamagedError as error:
             return error.reason
         if spec is not None and not record.is_of(spec.model_dump(mode="json")):

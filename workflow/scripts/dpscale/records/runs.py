@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from dpscale.files import stamp as file_stamp
 from dpscale.records.record import Record
@@ -11,7 +11,15 @@ from dpscale.records.storage import read_record, read_steps
 
 SPEC, RECORD, STEPS = FILES = ("spec.json", "record.json", "steps.parquet")
 WITH_STEPS = ("timed", "training")  # kinds of run whose steps are recorded
+RUNS_OF_A_PART = 200  # that one process reads before another could
 Stamp = list[list[int] | None]
+Value = TypeVar("Value")
+
+
+def in_parts(runs: Mapping[str, Value]) -> list[dict[str, Value]]:
+    """Return runs, in their order, in the parts that processes share."""
+    items, size = list(runs.items()), RUNS_OF_A_PART
+    return [dict(items[start : start + size]) for start in range(0, len(items), size)]
 
 
 class Run(NamedTuple):

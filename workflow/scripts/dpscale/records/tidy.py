@@ -10,11 +10,10 @@ import pyarrow as pa
 
 from dpscale.forks import forks
 from dpscale.records.record import Record
-from dpscale.records.runs import RECORD, Reader
+from dpscale.records.runs import RECORD, Reader, in_parts
 from dpscale.records.storage import DamagedError, read_record
 
 NOT_RUN = "not run yet"
-RUNS_OF_A_PART = 200  # that one process reads before another could
 Schemas = Mapping[str, Mapping[str, str]]
 RunColumns = Callable[[str], Sequence[str]]
 
@@ -41,8 +40,7 @@ def tidy_tables(
     rows: Rows = {name: list(map(dict, (configured or {}).get(name, ()))) for name in schemas}
     steps: list[pa.Table] = []
     read = partial(_read, runs, schemas, run_columns)
-    starts, planned = range(0, len(specs), RUNS_OF_A_PART), list(specs.items())
-    parts = [dict(planned[start : start + RUNS_OF_A_PART]) for start in starts]
+    parts = in_parts(specs)
     with forks(processes if parts[1:] else 1) as pool:
         for of_part, steps_of_part in pool.map(read, parts):
             steps += steps_of_part

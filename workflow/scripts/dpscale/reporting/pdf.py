@@ -19,6 +19,7 @@ from dpscale.reporting.report import Report
 MM = 96 / 25.4  # CSS pixels
 SPARE_PX = 12  # between blocks
 BODY = "(answer|end|part|references)-?"  # anchors of what stands in the body, one below the other
+COUNTER = r"target-counter\(attr\(href\), page\)|counter\(pages?\)"  # in a style sheet
 LIBRARIES = "libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0"
 _FONTCONFIG = """<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
@@ -47,13 +48,15 @@ def write_pdf(report: Report, *, templates: Path, output: Path) -> None:
         # Everything is inside the page: nothing else may be fetched, and a failure is an error.
         fetcher = weasyprint.urls.URLFetcher(allowed_protocols={"data"}, fail_on_errors=True)
 
-        def laid_out(filled: Mapping[str, int]) -> Any:
+        def laid_out(filled: Mapping[str, int], *, numbered: bool = True) -> Any:
             text = render_report(report, templates=templates, medium="pdf", filled=filled)
             if re.search(r"<math\b", text):
                 raise MathMLInPdfError("a formula is still MathML: draw it as an image")
+            if not numbered:  # pages that tell the number of a later one are laid out twice
+                text = re.sub(COUNTER, '"00"', text)
             return weasyprint.HTML(string=text, url_fetcher=fetcher).render(pdf_tags=True)
 
-        document = laid_out({})
+        document = laid_out({}, numbered=False)
         style = (templates / "print.css").read_text(encoding="utf-8")
         filled = filling(document.pages, margins_px(style))
         if any(filled.values()):

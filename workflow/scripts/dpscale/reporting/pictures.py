@@ -12,9 +12,9 @@ from markupsafe import Markup, escape
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure: `svg` stands in an HTML page, `data` is the same as an image's address.
+    """A figure: `svg` stands in an HTML page, `narrow` in a telephone's.
 
-    narrow: what stands in a telephone's page.
+    data: what stands in the PDF, as an image's address.
     """
 
     name: str
@@ -29,9 +29,10 @@ def read_picture(folder: Path, name: str) -> Picture:
 
     Raises FileNotFoundError, or ValueError for an SVG that is cut or lacks it.
     """
-    svg, inline, alt = _read(folder / f"{name}.svg")
+    _, inline, alt = _read(folder / f"{name}.svg")
     _, narrow, _ = _read(folder / f"{name}.narrow.svg")
-    data = "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
+    printed, _, _ = _read(folder / f"{name}.print.svg")
+    data = "data:image/svg+xml;base64," + base64.b64encode(printed.encode()).decode()
     return Picture(name, alt, inline, narrow, data)
 
 

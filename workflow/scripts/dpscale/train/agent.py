@@ -161,7 +161,7 @@ def start_workers(
     ended: a descriptor that can be read when all workers have ended; None: torchrun has to look.
     """
     if ended is not None:
-        launcher.LocalElasticAgent = partial(Agent, ended=ended)
+        vars(launcher)["LocalElasticAgent"] = partial(Agent, ended=ended)
         arguments = [f"--monitor-interval={AFTER_LOOK_S}", *arguments]
     node = node_name()
     rendezvous = Rendezvous(meeting)
