@@ -532,8 +532,8 @@ def test_a_batch_is_named_where_the_sweep_shows_one(shape, says) -> None:
     ("fit", "says"),
     [
         ({}, "twice the fewest at the critical batch size, 40.1 (S1, one hidden layer, plain "
-         "SGD), and hardly fall from 161. So b is at most that over N."),
-        ({"maximal_start": math.nan}, "layer, plain SGD). So b is at most that over N."),
+         "SGD), and hardly fall from 161. Were that so of the lab, none of its cells were within it."),
+        ({"maximal_start": math.nan}, "layer, plain SGD). Were that so of the lab, none of"),
         ({"b_crit": math.nan}, None),
     ],
 )  # fmt: skip
@@ -546,6 +546,26 @@ def test_the_critical_batch_size_bounds_the_global_batch(fit, says) -> None:
         "by a critical batch size; up to 1 024 there was none (S1, one hidden layer, plain SGD)."
         in plain(text_of(page(*steady)))
     )
+
+
+@pytest.mark.parametrize(
+    ("b_crit", "within", "worked", "least_s"),
+    [
+        (63.0, "none of its cells were", "N = 2 with b = 32", "50.3"),
+        (64.0, "of its cells N = 2 with b = 32 alone were", "N = 2 with b = 32", "50.3"),
+        (300.0, "three of its six cells were, at most N = 2 with b = 128,", "N = 2 with b = 128", "12.6"),
+        (600.0, "four of its six cells were, at most N = 4 with b = 128,", "N = 4 with b = 128", "18.9"),
+        (9000.0, "all its cells were", "N = 4 with b = 512", "4.83"),
+    ],
+)  # fmt: skip
+def test_the_least_epoch_is_worked_for_the_largest_cell_within_the_bound(
+    b_crit, within, worked, least_s
+) -> None:
+    found = page(("goal_fit", where({"model": "mlp", "optimizer": "sgd"}, b_crit=b_crit)))
+    said = plain(text_of(found))
+    assert f"Were that so of the lab, {within} within it." in said
+    assert f"90% efficiency: at {worked} {least_s} s at the full rate" in said
+    assert f"90% efficient where one's epoch takes {least_s} s." in said
 
 
 def test_the_bound_is_of_the_momentum_that_the_lab_trains_with_where_s1_has_it() -> None:
@@ -586,7 +606,10 @@ def test_a_prediction_for_more_workers_stands_beside_how_far_such_were_off() -> 
 def test_the_least_epoch_is_given_at_the_share_of_a_link_that_was_reached() -> None:
     two = where({"workers": 2}, reached_frac=0.5, reached_base_s=101.0, gaining_base_s=11.2)
     said = plain(text_of(page(("lab_cells", two))))
-    assert "that they reached here (fit of Q3.2: 50.0% at N = 2 and 93.7% at N = 4)." in said
+    assert (
+        "that they reached here by their largest message (50.0% at N = 2 and 92.4% at N = 4)."
+        in said
+    )
     assert (
         "which keeps 90% efficiency: at N = 2 with b = 32 50.3 s at the full rate, 101 s at the "
         "50.0% of it that was reached here; any gain at all needs more than 11.2 s there." in said
@@ -594,7 +617,7 @@ def test_the_least_epoch_is_given_at_the_share_of_a_link_that_was_reached() -> N
     unknown = page(
         ("lab_cells", where(reached_frac=math.nan, reached_base_s=math.nan, gaining_base_s=11.2))
     )
-    assert "fit of Q3.2" not in text_of(unknown)
+    assert "largest message" not in text_of(unknown)
     assert (
         "efficiency: at N = 2 with b = 32 50.3 s at the full rate; any gain at all needs more than "
         "11.2 s." in plain(text_of(unknown))

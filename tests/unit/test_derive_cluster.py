@@ -33,16 +33,26 @@ EXPOSED = pd.DataFrame(
 )
 
 
-def link_of(*rates: tuple[float, float]) -> pd.DataFrame:
-    """Placements of four workers: the fitted rate, and that of plain TCP."""
-    rows = [{"workers": 4, "beta_bytes_per_s": beta, "tcp_bytes_per_s": tcp} for beta, tcp in rates]
-    return as_table(rows, tables()["link"].columns)
+def messages_of(*rates: tuple[float, float]) -> pd.DataFrame:
+    """Placements of four workers: the rate of the largest all-reduce, and that of plain TCP."""
+    rows = [
+        {"workers": 4, "operation": operation, "bytes": size, "rate_bytes_per_s": rate, "runs": run}
+        for run, (largest, tcp) in enumerate(rates)
+        for operation, size, rate in [
+            ("allreduce", 1000, largest),
+            ("allreduce", 10, 9e9),
+            ("tcp", 1000, tcp),
+        ]
+    ]
+    return as_table(rows, tables()["message_times"].columns)
 
 
-def cell_of(model: str, lost: int | None = 256, link: pd.DataFrame | None = None) -> dict:
+def cell_of(model: str, lost: int | None = 256, messages: pd.DataFrame | None = None) -> dict:
     """The cell of four workers with 128 images each, where such a network was run."""
     runs = runs_table([{"run": "r", "model": model, "dataset": "cifar10"}])
-    made = cells(scaling_of("r"), runs, EXPOSED, elbow(lost), link_of() if link is None else link)
+    made = cells(
+        scaling_of("r"), runs, EXPOSED, elbow(lost), messages_of() if messages is None else messages
+    )
     (row,) = made[(made["workers"] == 4) & (made["per_worker_batch"] == 128)].to_dict("records")
     return row
 
@@ -65,7 +75,7 @@ def test_a_cell_sends_its_payload_in_a_ring_at_the_rate_of_a_link() -> None:
 
 
 def test_the_least_epoch_is_longer_by_the_share_of_a_link_that_is_reached() -> None:
-    cell = cell_of("mlp", link=link_of((3e9, 4e9), (1e9, 4e9)))
+    cell = cell_of("mlp", messages=messages_of((3e9, 4e9), (1e9, 4e9)))
     assert cell["reached_frac"] == 0.25  # the least of two placements
     assert cell["reached_base_s"] == pytest.approx(4 * 9 * 4 * 0.525623, rel=1e-6)
     assert cell["gaining_base_s"] == pytest.approx(4 / 3 * 4 * 0.525623, rel=1e-6)  # E = 1/4
@@ -73,7 +83,7 @@ def test_the_least_epoch_is_longer_by_the_share_of_a_link_that_is_reached() -> N
 
 @pytest.mark.parametrize("rates", [[], [(math.nan, 4e9)], [(3e9, math.nan)], [(9e9, 4e9)]])
 def test_a_share_that_was_not_measured_or_is_not_of_tcp_is_none(rates) -> None:
-    cell = cell_of("mlp", link=link_of(*rates))
+    cell = cell_of("mlp", messages=messages_of(*rates))
     assert pd.isna(cell["reached_frac"])
     assert pd.isna(cell["reached_base_s"])
     assert cell["gaining_base_s"] == pytest.approx(4 / 3 * 0.525623, rel=1e-6)
@@ -101,7 +111,7 @@ def test_the_rate_follows_the_linear_rule_as_far_as_it_was_not_lost_here(lost, h
 )
 def test_of_a_ratio_that_was_not_tried_nothing_is_said(workers, batch, largest, holds) -> None:
     runs = runs_table([{"run": "r", "model": "mlp", "dataset": "cifar10"}])
-    made = cells(scaling_of("r"), runs, EXPOSED, elbow(None, largest), link_of())
+    made = cells(scaling_of("r"), runs, EXPOSED, elbow(None, largest), messages_of())
     cell = made[(made["workers"] == workers) & (made["per_worker_batch"] == batch)]
     assert cell["rule_holds"].tolist() == [holds]
     assert cell["lr"].notna().all()
@@ -109,7 +119,7 @@ def test_of_a_ratio_that_was_not_tried_nothing_is_said(workers, batch, largest, 
 
 def test_without_s2_no_rate_is_carried() -> None:
     runs = runs_table([{"run": "r"}])
-    made = cells(scaling_of("r"), runs, EXPOSED, elbow(None).iloc[:0], link_of())
+    made = cells(scaling_of("r"), runs, EXPOSED, elbow(None).iloc[:0], messages_of())
     assert made["lr"].isna().all()
     assert set(made["rule_holds"]) == {"unknown"}
 

@@ -156,12 +156,12 @@ def cells(
     runs: pd.DataFrame,
     communication: pd.DataFrame,
     lr_scaling_elbow: pd.DataFrame,
-    link: pd.DataFrame,
+    message_times: pd.DataFrame,
 ) -> pd.DataFrame:
     """Return the lab's cells: what formulas say of each, and what was measured where it was run.
 
-    reached_frac: the rate that was fitted here to all-reduces of as many workers over that of
-    plain TCP; the least of several placements, null where they went another way than TCP.
+    reached_frac: the rate of the largest all-reduces here of as many workers over that of plain
+    TCP; the least of several placements, null where they went another way than TCP.
     reached_base_s: affordable_base_s on a link of which they reach that share. gaining_base_s: from
     which epoch of one worker on N are faster at all, their efficiency above 1/N, at that share, or
     at the full rate where none is known.
@@ -174,7 +174,7 @@ def cells(
     }
     several = [n for n in asked.workers if n > 1]
     rows = [
-        _predicted(asked, workers, batch, _reached(workers, link))
+        _predicted(asked, workers, batch, _reached(workers, message_times))
         | _rate(asked, workers * batch, lr_scaling_elbow)
         | (_measured(workers, batch, scaling, communication) if same else _UNMEASURED)
         for workers in several
@@ -183,10 +183,14 @@ def cells(
     return as_table(rows, CELLS)
 
 
-def _reached(workers: int, link: pd.DataFrame) -> float | None:
-    """The share of plain TCP's rate that all-reduces reach, by the fit."""
-    own = link[link["workers"] == workers]
-    shares = (own["beta_bytes_per_s"] / own["tcp_bytes_per_s"]).dropna()
+def _reached(workers: int, messages: pd.DataFrame) -> float | None:
+    """The share of plain TCP's rate that the largest all-reduces reach."""
+    own = messages[messages["workers"] == workers].sort_values("bytes")
+    tcp, reduced = (
+        own[own["operation"] == name].groupby("runs")["rate_bytes_per_s"].last()
+        for name in ("tcp", "allreduce")
+    )
+    shares = (reduced / tcp).dropna()
     return float(shares.min()) if len(shares) and shares.max() <= 1 else None
 
 
@@ -395,6 +399,6 @@ TABLES = {
     "stand_ins": Table(stand_ins, ["scaling", "runs"], STAND_INS),
     "lab_transfers": Table(transfers, ["scaling", "runs"], TRANSFERS),
     "lab_cells": Table(
-        cells, ["scaling", "runs", "communication", "lr_scaling_elbow", "link"], CELLS
+        cells, ["scaling", "runs", "communication", "lr_scaling_elbow", "message_times"], CELLS
     ),
 }
