@@ -204,8 +204,8 @@ CASES = [
         "more workers pay up to two",
         lab=made(step_s=lambda n, b: by_samples(n, b) * (9 if n == 4 else 1), **SILENT, **MANY),
         says=[
-            "More workers than two do not pay: predicted 662 s against 153 s (trained 4.32× as "
-            "long), m"
+            "More workers than two do not pay: predicted 662 s against 153 s, 4.32× (trained "
+            "4.32×), m"
         ],
     ),
     *(
@@ -247,8 +247,8 @@ CASES = [
             **MANY,
         ),
         says=[
-            "Already the second worker does not pay: predicted 612 s against 294 s (trained 2.08× "
-            "as long), mostly by DDP's wrapper and contention, four 1 177 s (4.00×).",
+            "Already the second worker does not pay: predicted 612 s against 294 s, 2.08× "
+            "(trained 2.08×), mostly by DDP's wrapper and contention, four 1 177 s, 4.00× (4.00×).",
             "4.00× for DDP's wrapper and workers that slow each other down (not separated) and "
             "1.04× for the samples that larger batches add.",
             "DDP that sends nothing was timed too: its steps show what workers lose side by side. "

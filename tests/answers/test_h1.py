@@ -129,6 +129,14 @@ CASES = [
             ("undecided", (0.01, NAN), "For speed raise", "", "96.0% at b = 128 (undecided)"),
         )
     ),
+    Case(
+        "the fastest batch learns less and is not measurably faster",
+        edits=_batches(_between(0.95, 0.1), FIRST_OF_THREE, _learns(128, 0.0), _learns(1024, -0.2)),
+        says=[
+            "become 1 900, no measurable loss of accuracy; b = 1024 is not measurably faster and "
+            "learns less in three epochs: 75.0%, not 95.0%."
+        ],
+    ),
     *(
         Case(
             f"a CPU that is as busy at every batch, the assignment's {name}",

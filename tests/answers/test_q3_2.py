@@ -323,6 +323,16 @@ CASES = [
             (0.25, NAN, ""),
         )
     ),
+    Case(
+        "transfers of less than half of the time, of which one may be all of it",
+        edits={
+            "bandwidth": both(
+                where(transfer_frac=0.25),
+                where({"workers": 2}, lab_bytes_per_s_low=1.0, lab_bytes_per_s_high=9e9),
+            )
+        },
+        says=[": by medians 25.0% of that time is transfer. The transfer alone"],
+    ),
     *(
         Case(
             f"a rate above that of the buckets alone, with waiting of {waiting_s:g} s",

@@ -90,13 +90,12 @@ CASES = [
     Case(
         "perfect scaling that the slope cannot confirm",
         says=[
-            "Each doubling of B saved 43.0% to 49.8% of steps up to 16 and at most "
-            "6.06% beyond "
-            "256 (one hidden layer, plain SGD, 4% error). By a fit perfect scaling (≥40%) "
+            "Each doubling of B saved 43.0% to 49.8% of steps up to 16, 15.0% to 33.0% up to "
+            "256 and at most 6.06% beyond "
+            "(one hidden layer, plain SGD, 4% error). By a fit perfect scaling (≥40%) "
             "ends at B = "
             "10.0, gains at 161 (critical batch size 40.1). Nesterov momentum makes it 3.01× as "
-            "large. From 16 to 256 each doubling saved "
-            "15.0% to 33.0% of steps. With plain SGD B = 2 reaches the goal with 1 286 samples, B "
+            "large. With plain SGD B = 2 reaches the goal with 1 286 samples, B "
             "= 1024 with 31 744. The gradient",
             "With momentum the critical batch size is larger (3.01× (2.81 to 3.21)). At the "
             "smallest batches momentum needs more steps (2.74× (2.38 to 3.06)). Between networks, "
@@ -137,10 +136,7 @@ CASES = [
                     where(SGD | {"global_batch": 8}, **around("steps_to_goal", 120, far)),
                 )
             },
-            says=[
-                "of steps up to 8 and none beyond 16 (one hidden",
-                f"From 8 to 16 each doubling saved 16.7% of steps. {words}",
-            ],
+            says=["of steps up to 8, 16.7% up to 16 and none beyond (one hidden", words],
             never=never,
         )
         for name, near, far, words, never in (
@@ -505,12 +501,12 @@ CASES = [
                 judged(SMALL, "disagrees"), judged(SMALL | SGD | {"model": "mlp"}, "agrees")
             )
         },
-        says=["3.01× as large; at the smallest batches steps fall in proportion. From 16"],
+        says=["3.01× as large; at the smallest batches steps fall in proportion. With"],
     ),
     Case(
         "perfect scaling of which no claim was judged",
         edits={"published_steps_to_goal": without(claim="small")},
-        says=["3.01× as large. From 16"],
+        says=["3.01× as large. With"],
     ),
     Case(
         "no bend with plain SGD",

@@ -72,6 +72,7 @@ def test_a_cell_sends_its_payload_in_a_ring_at_the_rate_of_a_link() -> None:
     assert cell["link_bytes_per_s"] == 12.5e9
     assert cell["transfer_s"] == pytest.approx(0.525623, rel=1e-6)
     assert cell["affordable_base_s"] == pytest.approx(4 * 9 * 0.525623, rel=1e-6)
+    assert cell["affordable_step_s"] == pytest.approx(9 * 67_043_772 / 12.5e9)
 
 
 def test_the_least_epoch_is_longer_by_the_share_of_a_link_that_is_reached() -> None:

@@ -61,6 +61,7 @@ def facts_closing(inputs: Inputs) -> Facts:
         said=said
         | {
             "gains": gains,
+            "every_gain": [row | {"added": row.added_step_s} for row in every],
             "waits": [
                 row | {"wait": row.exposed_iteration_s}
                 for row in inputs.rows("bandwidth", nodes=1)

@@ -7,6 +7,7 @@ import pandas as pd
 
 from dpscale.derive.columns import as_table, known
 from dpscale.derive.formulas import (
+    added_step_seconds,
     affordable_epoch_seconds,
     bounded_speedup,
     level_latency_seconds,
@@ -47,7 +48,7 @@ TRANSFERS = words("payload", Payload) | columns(
 CELLS = (
     columns("workers per_worker_batch global_batch")
     | reals("iterations sent_bytes")
-    | columns("link_bytes_per_s transfer_s affordable_base_s")
+    | columns("link_bytes_per_s transfer_s affordable_base_s affordable_step_s")
     | columns("reached_frac reached_base_s gaining_base_s batch_ratio lr")
     | words("rule_holds", Rule)
     | intervals("speedup_ratio exposed_s")
@@ -58,7 +59,7 @@ GAINS = (
     words("question", Timed)
     | columns("model workers per_worker_batch largest step_s")
     | intervals("speedup_ratio growth_ratio")
-    | reals("bound_ratio latency_bound_ratio")
+    | reals("added_step_s bound_ratio latency_bound_ratio")
     | side("pace", "speedup_ratio", 1.0)
     | side("to_bound", "speedup_ratio", "bound_ratio")
     | side("growth", "growth_ratio", 1.0)
@@ -210,6 +211,11 @@ def _predicted(asked: Lab, workers: int, batch: int, reached: float | None) -> T
         "link_bytes_per_s": rate,
         "transfer_s": sent / rate,
         "affordable_base_s": affordable_epoch_seconds(sent / rate, workers, EFFICIENCY),
+        # Of N steps of one worker, in place of which N workers make one.
+        "affordable_step_s": affordable_epoch_seconds(
+            ring_allreduce_bytes(size, workers) / rate, workers, EFFICIENCY
+        )
+        / workers,
         "reached_frac": reached,
         "reached_base_s": slower and affordable_epoch_seconds(slower, workers, EFFICIENCY),
         "gaining_base_s": affordable_epoch_seconds(slower or sent / rate, workers, 1 / workers),
@@ -279,7 +285,8 @@ def worker_gains(
     step_s: in a question the network is one, and its batch alone makes steps longer. H3's steps and
     gains leave its evaluations out. growth_ratio: the speed-up over that with the question's least
     batch. largest: of the batches of a question, which communicates least for its samples; the best
-    of several would owe something to luck. bound_ratio: the speed-up that the bytes of the
+    of several would owe something to luck. added_step_s: by how much a step of the several is
+    longer. bound_ratio: the speed-up that the bytes of the
     gradients leave, at the measured rate of the link; latency_bound_ratio: with its latency too.
     """
     weak = pd.concat([scaling[scaling["kind"] == "weak"], scaling_least], ignore_index=True)
@@ -364,6 +371,8 @@ def _gains(
             "step_s": several.get("base_step_s", alone["alone_s"]),
             "runs": names,
         }
+        if ratio.value:
+            row["added_step_s"] = added_step_seconds(row["step_s"], ratio.value, workers)
         if batch != min(batches):
             by_launch = [_to_least(cell) for cell in (alone, several)]
             sides = by_launch if all(one.value for one in by_launch) else [ratio, gained[0]]
