@@ -136,7 +136,10 @@ CASES = [
                     where(SGD | {"global_batch": 8}, **around("steps_to_goal", 120, far)),
                 )
             },
-            says=["of steps up to 8, 16.7% up to 16 and none beyond (one hidden", words],
+            says=[
+                "of steps up to 8 and none beyond 16 (one hidden",
+                f"From 8 to 16 each doubling saved 16.7% of steps. {words}",
+            ],
             never=never,
         )
         for name, near, far, words, never in (
@@ -501,7 +504,7 @@ CASES = [
                 judged(SMALL, "disagrees"), judged(SMALL | SGD | {"model": "mlp"}, "agrees")
             )
         },
-        says=["3.01× as large; at the smallest batches steps fall in proportion. With"],
+        says=["3.01× as large; at the smallest batches steps fall in proportion. From 16"],
     ),
     Case(
         "perfect scaling of which no claim was judged",
