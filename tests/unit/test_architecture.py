@@ -21,9 +21,10 @@ ALLOWED = {
     "units": set(),
     "provenance": set(),
     "processes": set(),
+    "forks": {"processes"},
     "attempts": {"files", "processes"},
     "plan": {"config"},
-    "records": {"files", "processes", "vocabulary"},
+    "records": {"files", "forks", "vocabulary"},
     "launch": {"config", "plan", "attempts", "files", "processes"},
     "train": {
         "files",

@@ -218,11 +218,11 @@ def bounded_speedup(step_s: Number, exchange_s: Number, workers: Number) -> Numb
 
 
 def added_step_seconds(step_s: Number, speedup: Number, workers: Number) -> Number:
-    """Return s*(N/G-1): by how much N workers' step is longer than one's, s, where they gain G.
+    """Return N*s/G-s: by how much N workers' step is longer than one's, s, where they gain G.
 
     G = T_1/T_N = N*s/(s+a), solved for a: as in `bounded_speedup`, with all that a step adds.
     """
-    return step_s * (workers / speedup - 1)
+    return workers * step_s / speedup - step_s
 
 
 def latency_share(level_bytes: Number, payload_bytes: Number) -> Number:
