@@ -29,7 +29,7 @@ from dpscale.processes import node_name, seconds_of
 
 MEETING_S = seconds_of("DPSCALE_MEETING_S", 300)
 LOOK_S = 1  # from one look for a worker that failed before its peers ended to the next
-AFTER_LOOK_S = 0.001
+AFTER_LOOK_S = 0.001  # torchrun's own sleep between looks, beside which ours is one
 REACHED_S = 10  # for a connection to an address of this node itself
 
 
