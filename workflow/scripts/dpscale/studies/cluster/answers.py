@@ -54,25 +54,27 @@ def facts_closing(inputs: Inputs) -> Facts:
         "orders": any(row["repeating"] == "every" for row in inputs.rows("order_repeats")),
         "drift": any(row["parameters_identical"] for row in inputs.rows("replicas")),
     }
+    return Facts(said=said | _gained(inputs))
+
+
+def _gained(inputs: Inputs) -> dict[str, Any]:
+    """Return what several workers gain and add beside the step of one, the longest step first."""
     every = [row for row in inputs.rows("worker_gains") if row["pace"] in RANK]
     gains = sorted((row for row in every if row["largest"]), key=lambda row: -row["step_s"])
     lines = [rows for _, rows in by(every, "question") if rows[1:]]
-    return Facts(
-        said=said
-        | {
-            "gains": gains,
-            "every_gain": [row | {"added": row.added_step_s} for row in every],
-            "waits": [
-                row | {"wait": row.exposed_iteration_s}
-                for row in inputs.rows("bandwidth", nodes=1)
-                if gains and row["workers"] == gains[0]["workers"] and row["exposed_trend"]
-            ],
-            "lines": lines,
-            "ends": _ends(gains, lines),
-            "gains_by": gains_by(gains, lines),
-            "exception": exception(every),
-        }
-    )
+    return {
+        "gains": gains,
+        "every_gain": [row | {"added": row.added_step_s} for row in every],
+        "waits": [
+            row | {"wait": row.exposed_iteration_s}
+            for row in inputs.rows("bandwidth", nodes=1)
+            if gains and row["workers"] == gains[0]["workers"] and row["exposed_trend"]
+        ],
+        "lines": lines,
+        "ends": _ends(gains, lines),
+        "gains_by": gains_by(gains, lines),
+        "exception": exception(every),
+    }
 
 
 def _timed_on_gpus(inputs: Inputs) -> bool:
