@@ -84,7 +84,7 @@ def zero_gains(report: Report) -> Iterator[str]:
     # What is above as an accuracy is below as an error.
     if {*here["test_accuracy_side"]} & {*there["to_unit"]} & {"above", "below"}:
         first, second = (text_of(report.answers[name]) for name in ("Q4.2", "S2"))
-        if "here the opposite: at" not in first or "it in Q4.2" not in second:
+        if "here they do the opposite, at" not in first or "it in Q4.2" not in second:
             yield "zero gains do opposite things in Q4.2 and S2, and one does not say so"
 
 

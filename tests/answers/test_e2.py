@@ -141,7 +141,7 @@ CASES = [
             "More workers than one are not measurably faster. Times are predicted: steps times "
             "seconds of a step. Darker",
             "Perfect sharing would leave the worker-seconds (time to the goal times workers) the "
-            "same; two workers spend 2.61× those of one. These factors multiply to that: with the "
+            "same; two workers spend 2.61× those of one. That is a product: with the "
             "same batch a worker 1.88× for communication and 1.39× for the samples that larger "
             "batches add. Trained",
             "the next number's own best batch. 1 2 2.61× (2.19 to 3.10) the same batch a worker "
@@ -270,7 +270,7 @@ CASES = [
             b_crit=120.0,
         ),
         says=[
-            "With this network four workers pay at no B that one worker ran too, and come nearest "
+            "At no B that both ran are four workers sooner than one worker; they come nearest "
             "at B = 256: a step takes one worker 25.6 ms and four workers 6.40 ms, "
             "before 1.00 s of sending. It takes"
         ],
@@ -305,7 +305,7 @@ CASES = [
         lab=made(**BOUND, **MANY),
         edits={"doublings": where(footing="global_batch", retuned_ratio=0.48)},
         says=[
-            "the same; two workers spend 1.04× those of one. These factors multiply to that: with "
+            "the same; two workers spend 1.04× those of one. That is a product: with "
             "the same global batch (B = 16) 1.04× for the samples that larger batches add; for "
             "their best batch, B = 32, 0.480×."
         ],
@@ -318,7 +318,7 @@ CASES = [
             "two workers spend 1.04× those of one. All of that is, with the same global batch (B = "
             "16), for the samples that larger batches add. Trained"
         ],
-        never=["multiply to that"],
+        never=["a product"],
     ),
     Case(
         "trainings confirm one of the numbers of workers that are predicted to take longer",
@@ -355,8 +355,8 @@ CASES = [
         },
         says=[
             "Take one worker with B = 256 (a step takes 10.0 ms): trained",
-            "Predicted, two can pay at no B that both ran: with B = 128 sending takes 20.0 ms, a "
-            "step of one 8.00 ms. Trained, four took 3.07× to 4.00×; for two that is undecided.",
+            "Predicted, two are sooner at no B that both ran: with B = 128 sending takes 20.0 ms, "
+            "a step of one 8.00 ms. Trained, four took 3.07× to 4.00×; for two that is undecided.",
             "At B = 128, where they come nearest, a step takes one worker 8.00 ms and two workers "
             "9.00 ms, before 20.0 ms of sending. It",
         ],

@@ -576,7 +576,41 @@ CASES = [
     Case(
         "on shared cores",
         edits={SPLIT: where({"workers": [2, 4]}, oversubscribed=True)},
-        says=["With four workers, sharing devices, "],
+        says=["With four workers, sharing devices, 51.6% of"],
+    ),
+    *(
+        Case(
+            f"four share devices that two do not, {name}",
+            edits={SPLIT: both(edit, where({"workers": 4}, oversubscribed=True))},
+            says=[words, f"In short: {words.partition(' Against')[0]}"]
+            if name == "alike"
+            else [words],
+        )
+        for name, edit, words in (
+            (
+                "alike",
+                where(),
+                "With two workers 62.7% of an epoch is computation, with four, sharing devices, "
+                "51.6%; the largest loss is loading (19.9%, 19.7%). Against that (not tried): load",
+            ),
+            (
+                "with another loss",
+                largest("sharing"),
+                "51.6%; the largest loss is loading with two (19.9%), contention between workers "
+                "with four (50.0%). Against the latter (not tried): give each worker a core",
+            ),
+            (
+                "and tried",
+                largest("exposed"),
+                "51.6%; the largest loss is loading with two (19.9%), waiting for communication "
+                "with four (50.0%). With four twice the batch (b = 256) is 1.25× as fast but costs",
+            ),
+            (
+                "two unclear",
+                where({"workers": 2}, sharing_frac_low=-0.01, sharing_frac_high=0.2),
+                "With four workers, sharing devices, 51.6% of an epoch is computation, and the",
+            ),
+        )
     ),
     Case(
         "waiting beside shared devices",

@@ -181,18 +181,18 @@ CASES = [
         for error, words in (
             (
                 -0.04,
-                "lower S2's error by 4.00 points (a rate of 4, 156 updates); here the opposite: at "
-                "1.6 in 10 updates they cost 35.0 points",
+                "lower S2's error by 4.00 points (a rate of 4, 156 updates); here they do the "
+                "opposite, at 1.6 in 10 updates: they cost 35.0 points of accuracy",
             ),
             (
                 0.04,
-                "raise S2's error by 4.00 points (a rate of 4, 156 updates); here alike: at 1.6 in "
-                "10 updates they cost 35.0 points",
+                "raise S2's error by 4.00 points (a rate of 4, 156 updates); here they do alike, "
+                "at 1.6 in 10 updates: they cost 35.0 points of accuracy",
             ),
             (
                 0.0,
-                "make no measurable difference in S2 (a rate of 4, 156 updates); here perhaps "
-                "otherwise: at 1.6 in 10 updates they cost 35.0 points",
+                "make no measurable difference in S2 (a rate of 4, 156 updates); here they may "
+                "do otherwise, at 1.6 in 10 updates: they cost 35.0 points of accuracy",
             ),
         )
     ),
@@ -213,19 +213,22 @@ CASES = [
             (
                 {"none": -0.04, "gradual": -0.02},
                 "Without warm-up zero gains lower S2's error by 4.00 points (a rate of 4, 156 "
-                "updates); here the opposite: at 1.6 in 10 updates they cost 31.0 points.",
+                "updates); here they do the opposite, at 1.6 in 10 updates: they cost 31.0 points "
+                "of accuracy.",
                 "With warm-up zero gains",
             ),
             (
                 {"none": 0.04, "gradual": -0.02},
                 "With warm-up zero gains lower S2's error by 2.00 points (a rate of 4, 156 "
-                "updates); here the opposite: at 1.6 in 10 updates they cost 35.0 points.",
+                "updates); here they do the opposite, at 1.6 in 10 updates: they cost 35.0 points "
+                "of accuracy.",
                 "Without warm-up zero gains do",
             ),
             (
                 {"none": 0.04, "gradual": 0.0},
                 "Without warm-up zero gains raise S2's error by 4.00 points (a rate of 4, 156 "
-                "updates); here alike: at 1.6 in 10 updates they cost 31.0 points.",
+                "updates); here they do alike, at 1.6 in 10 updates: they cost 31.0 points of "
+                "accuracy.",
                 "With warm-up zero gains",
             ),
         )
@@ -238,9 +241,9 @@ CASES = [
             "zero gamma on top of both costs 35.0 points and zero gamma on top of linear scaling "
             "makes no measurable difference (81.0% to 81.0%).",
             "With warm-up zero gains lower S2's error by 50.0 points (a rate of 4, 156 updates); "
-            "here the opposite: ",
-            "cost 35.0 points. Without warm-up zero gains cost nothing here, so it is both "
-            "together. The rule",
+            "here they do the opposite, ",
+            "cost 35.0 points of accuracy. Without warm-up zero gains cost nothing here, so it is "
+            "both together. The rule",
             "and linear scaling with zero gamma raise the large batch's test accuracy.",
         ],
         never=["No arm isolates why zero", "either cause"],
@@ -251,7 +254,7 @@ CASES = [
         edits=_gains_in_s2(gradual=0.04),
         says=[
             "With warm-up zero gains raise S2's error by 4.00 points (a rate of 4, 156 updates); "
-            "here the opposite: at 1.6 in 10 updates they gain 10.0 points."
+            "here they do the opposite, at 1.6 in 10 updates: they gain 10.0 points of accuracy."
         ],
         never=["90 epochs"],
     ),
@@ -272,7 +275,7 @@ CASES = [
         "zero gamma costs accuracy after updates that nobody counted",
         lab=_without_steps(_warmed(zero_gamma=0.5)),
         edits=_gains_in_s2(gradual=-0.04),
-        says=["here the opposite: at 1.6 they cost 35.0 points."],
+        says=["here they do the opposite, at 1.6: they cost 35.0 points of accuracy."],
     ),
     Case(
         "warm-up costs accuracy and takes most of the updates",

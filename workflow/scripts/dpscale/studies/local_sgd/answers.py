@@ -52,11 +52,8 @@ def facts_s4(inputs: Inputs) -> Facts:
         facts |= (made := protocol(inputs, rows))
         facts["unlearned"] = unlearned(rows)
         facts["rightly"] = rightly(rows)
-        facts["ceilings"] = found = ceilings(rows, made["run"]["test_samples"])
-        facts["large"] = [
-            row | {"ceiling": found.get(row["label_noise_frac"]) if row.first["learned"] else None}
-            for row in large
-        ]
+        facts["ceilings"] = ceilings(rows, made["run"]["test_samples"])
+        facts["large"] = large
     return Facts(missing, values(rows, differences), facts)
 
 

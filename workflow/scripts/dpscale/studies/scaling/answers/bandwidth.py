@@ -133,6 +133,7 @@ def fits_of(inputs: Inputs, usable: list[Row]) -> list[Row]:
         | row
         | {
             "latency_frac": row.latency_frac,
+            "saving_frac": row.saving_frac,
             "formula_bytes_per_s": moved[row["workers"]] / row["whole_s"],
         }
         for row in rows

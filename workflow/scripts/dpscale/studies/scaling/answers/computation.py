@@ -90,7 +90,8 @@ def facts_q3_1(inputs: Inputs) -> Facts:
         "off": (off := formula_over_waiting(direct)),
         "counted": counted_as_communication(direct, [row["workers"] for row in off]),
         "over_span": waiting_over_span(direct),
-        "doubtful": doubtful(direct[-1]) if direct else [],
+        "lead": (lead := leading_cell(direct or complete)),
+        "doubtful": doubtful(lead) if direct and lead else [],
         "turns": inputs.taking_turns(direct[-1], direct[-1]["seconds"]["compute"], sharing_seconds)
         if direct
         else None,
@@ -174,6 +175,14 @@ def counted_as_communication(direct: list[Row], workers: list[int]) -> list[Row]
 
 def _positive(row: Row, part: str) -> bool:
     return (row[f"{part}_s_low"] or 0) > 0
+
+
+def leading_cell(rows: list[Row]) -> Row | None:
+    """Return the last cell whose workers have a device each, else the last; None of no cells.
+
+    Where workers share devices, times say more of the machine than of data parallelism.
+    """
+    return max(reversed(rows), key=lambda row: not row["oversubscribed"], default=None)
 
 
 def doubtful(row: Row) -> list[Row]:
