@@ -601,7 +601,8 @@ CASES = [
         "launches, of a look",
         edits=looks() | {"scaling": where(launches=6)},
         says=[
-            "Student's t, or of seven launches and more two of them.",
+            "Student's t, from seven launches on two of them, and of differences within launches "
+            "Wilcoxon's signed ranks.",
             "with B fixed at this b. Intervals are 97.9% instead of 95%. 2",
         ],
     ),

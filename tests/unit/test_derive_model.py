@@ -275,7 +275,7 @@ def test_what_ifs_are_predicted_where_the_model_was_right_and_refused_where_it_w
     wrong = derived_of(model_lab(extra=2.0))["what_if"]
     assert set(wrong["status"]) == {"refused"}
     assert wrong["step_s"].isna().all()
-    assert set(wrong["note"]) == {"the model missed a measured number of workers by 50%"}
+    assert set(wrong["note"]) == {"the model missed a measured number of workers by over 25%"}
 
 
 def test_a_fit_of_workers_that_share_a_device_carries_nothing():

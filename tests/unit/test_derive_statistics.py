@@ -59,6 +59,43 @@ def test_interval_of_more_repeats_is_two_of_them(count, ends):
     assert median([float(n) for n in range(1, count + 1)])[1:3] == pytest.approx(ends)
 
 
+def pairs_apart(differences) -> Estimate:
+    x = pd.Series(differences, dtype=float)
+    return paired_median_difference(x, 0 * x)
+
+
+@pytest.mark.parametrize(
+    ("differences", "ends"),
+    [
+        ([1, 2, 4, 8, 16, 32], (1, 32)),  # of 64 signs of ranks two in 64 are as far: 3.1%
+        # Of 128 the sums 0, 1 and 2 are three, 2.3% at either end: the third mean is 2.
+        ([1, 2, 4, 8, 16, 32, 64], (2, 40)),
+        # Of 256 the sums 0 to 3 are five, 2.0%: of the means 1, 1.5, 2, 2.5, ... the fourth.
+        ([1, 2, 4, 8, 16, 32, 64, 128], (2.5, 72)),
+    ],
+)
+def test_interval_of_pairs_is_by_signed_ranks(differences, ends):
+    assert pairs_apart(differences)[1:3] == pytest.approx(ends)
+
+
+def test_eight_pairs_have_an_interval_a_third_narrower_than_their_ends():
+    drawn = np.random.default_rng(1).standard_normal((SAMPLES, 8))
+    narrower = [np.ptp(pairs_apart(one)[1:3]) / np.ptp(one) for one in drawn]
+    assert np.median(narrower) < 0.67
+
+
+@pytest.mark.parametrize("noise", ["heavy-tailed", "outliers"])
+@pytest.mark.parametrize("count", [6, 8, 13, 24])
+def test_pairs_of_which_one_is_disturbed_more_cover(noise, count):
+    rng = np.random.default_rng(count)
+    middle = float(np.median(NOISE[noise](rng, 10**5) - 0.3 * NOISE[noise](rng, 10**5)))
+    found = [
+        pairs_apart(NOISE[noise](rng, count) - 0.3 * NOISE[noise](rng, count))
+        for _ in range(SAMPLES)
+    ]
+    assert np.mean([one.low <= middle <= one.high for one in found]) >= 0.93
+
+
 def test_equal_repeats_give_an_interval_of_no_width():
     assert median([4.0, 4.0, 4.0])[:3] == (4.0, 4.0, 4.0)
 
@@ -99,7 +136,7 @@ def test_interval_of_a_ratio_of_independent_medians_covers_it(drawn, count):
     assert np.mean([one.low <= 2 <= one.high for one in estimates]) >= 0.93
 
 
-@pytest.mark.parametrize("count", [3, 5, 6, 10])
+@pytest.mark.parametrize("count", [3, 5, 6, 8, 10, 24])
 @pytest.mark.parametrize("drawn", DRAWN.values(), ids=DRAWN)
 @pytest.mark.parametrize(
     ("of", "nothing"), [(paired_median_difference, 0.0), (paired_median_ratio, 1.0)]

@@ -38,7 +38,7 @@ def test_each_configuration_plans_a_run_a_seed_and_one_a_cell(name):
     planned = [spec for spec in planned_runs(config).values() if spec.study == "model_averaging"]
     kinds = [spec.kind for spec in planned]
     assert kinds.count("averaging") == len(study.seeds) + bool(study.rates)
-    assert kinds.count("learners") == len(study.cells) * config.launches
+    assert kinds.count("learners") == len(study.cells) * (study.launches or config.launches)
     trained = next(spec for spec in planned if spec.run == "model_averaging-seed0")
     protocol = trained.protocol
     assert protocol.expected

@@ -29,6 +29,7 @@ class _Sum(NamedTuple):
     value: float
     samples: list[np.ndarray]
     unit: float
+    of_pairs: bool  # arms of one launch are subtracted from each other
 
 
 def weighted_sums(
@@ -55,7 +56,7 @@ def _in_seconds(estimate: Estimate, unit: float) -> Estimate:
 
 def _summed(sides: _Arrays, weights: Weights) -> _Sum:
     """The sum of one cell, in units of all that is added or subtracted."""
-    value, unit, samples = 0.0, 0.0, list[np.ndarray]()
+    value, unit, samples, of_pairs = 0.0, 0.0, list[np.ndarray](), False
     for side in sides:
         arms = [arm for arm in weights if arm in side]
         used = np.array([weights[arm] for arm in arms])
@@ -66,8 +67,9 @@ def _summed(sides: _Arrays, weights: Weights) -> _Sum:
             unit += float((medians * abs(used)).sum())
             sums = (seconds * used).sum(axis=1)
             samples.append(sums[~np.isnan(sums)])
+            of_pairs |= bool(used.min() < 0 < used.max())
     unit = unit or 1.0
-    return _Sum(value / unit, [sums / unit for sums in samples], unit)
+    return _Sum(value / unit, [sums / unit for sums in samples], unit, of_pairs)
 
 
 def _as_arrays(sides: Sides) -> _Arrays:
@@ -105,7 +107,7 @@ def _estimate(one: _Sum, priors: Sequence[Prior], confidence: float) -> Estimate
     repeats = min(map(len, one.samples))
     if repeats < 2:
         return Estimate(one.value, None, None, repeats)
-    ends = interval(one.samples[0], confidence, priors[0])
+    ends = interval(one.samples[0], confidence, priors[0], of_pairs=one.of_pairs)
     if len(one.samples) > 1:
         mean = float(sum(sample.mean() for sample in one.samples))
         parts = [part_of(*of_side) for of_side in zip(one.samples, priors, strict=False)]

@@ -167,7 +167,7 @@ def refusal(scores: pd.Series, fit: StepModel, own: Ring | None) -> str | None:
         return f"the {fit.cell.workers} workers of the fit shared a device"
     worst = float(scores.abs().max())
     if worst > LARGEST_ERROR:
-        return f"the model missed a measured number of workers by {worst:.0%}"
+        return f"the model missed a measured number of workers by over {LARGEST_ERROR:.0%}"
     return None
 
 

@@ -18,6 +18,7 @@ from dpscale.config.sections import (
     Devices,
     Epochs,
     Fraction,
+    Launches,
     ModelName,
     NotNegative,
     PositiveFloat,
@@ -143,6 +144,11 @@ class ModelAveragingConfig(StudySection):
     max_learners: Workers = Field(8, description="Most learners on a device that the tuning tries.")
     threshold_frac: NotNegative = Field(
         0.05, description="A further learner must raise throughput by this share."
+    )
+    launches: Launches | None = Field(
+        None,
+        description="Launches in which numbers of learners are timed; null: as many as of other "
+        "timed cells.",
     )
     repeats: Repeats = Field(1, description="Timed repeats of each number in a launch.")
     repeat_s: Seconds = Field(0.1, description="Least length of a repeat, seconds.")

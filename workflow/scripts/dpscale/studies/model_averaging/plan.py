@@ -28,7 +28,7 @@ def runs(config: Config, study: ModelAveragingConfig) -> Iterator[Spec]:
     if tried := rate_arms(study):
         yield _training(config, study, "rates", tried, study.rate_seeds, study.rate_epochs)
     for cell in study.cells:
-        yield from launches(config, _learners(config, study, cell))
+        yield from launches(config, _learners(config, study, cell), study.launches)
 
 
 def arms(study: ModelAveragingConfig) -> list[AveragingArm]:
