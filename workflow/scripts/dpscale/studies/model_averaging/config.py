@@ -150,8 +150,12 @@ class ModelAveragingConfig(StudySection):
         description="Launches in which numbers of learners are timed; null: as many as of other "
         "timed cells.",
     )
-    repeats: Repeats = Field(1, description="Timed repeats of each number in a launch.")
-    repeat_s: Seconds = Field(0.1, description="Least length of a repeat, seconds.")
+    repeats: Repeats = Field(
+        4,
+        description="Timed repeats of each number in a launch, in turns: the pace of a machine "
+        "drifts, so four short ones tell more than one as long as all of them.",
+    )
+    repeat_s: Seconds = Field(0.025, description="Least length of a repeat, seconds.")
 
     def defaults(self, config: Config) -> Mapping[str, object]:
         """Return your own network, shares of the workers, no more evaluations than there are."""

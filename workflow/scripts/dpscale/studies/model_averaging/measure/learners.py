@@ -48,7 +48,8 @@ def measure_learners(spec: "Spec[LearnersProtocol]", task: Task, place: Place) -
     ready = [on_device(batch, place.device) for batch in some]
     network = seeded_network(spec, task, spec.seeds[0])
     timed = [_Timed(k, network, task, ready, spec, place) for k in range(protocol.max_learners + 1)]
-    order, rows = random.Random(spec.seeds[0]), list[dict[str, Any]]()
+    # Of each launch another order.
+    order, rows = random.Random(f"{spec.run} {spec.seeds[0]}"), list[dict[str, Any]]()
     quiet = Quiet(place, again=protocol.repeats)
     meter = Meter(spec.run, "repeat", protocol.repeats, shown=place.leads)
 
@@ -104,8 +105,9 @@ class _Timed:
         self._step_s = self._train(WARMUP_STEPS) / WARMUP_STEPS
 
     def repeat(self, least_s: float) -> tuple[int, float]:
-        """(samples, seconds) of steps that take about `least_s`."""
+        """(samples, seconds) of steps that take about `least_s`; one before them warms caches."""
         steps = max(WARMUP_STEPS, round(least_s / self._step_s))
+        self._train(1)
         return steps * self._samples, self._train(steps)
 
     def _train(self, steps: int) -> float:
