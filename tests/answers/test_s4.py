@@ -380,9 +380,9 @@ CASES = [
         },
         says=[
             "With clean labels A4, local SGD, H = 4, fits 99.0% of its training labels (learnt: "
-            "from 99.9%); its rate, chosen on validation data, is 0.0125 and that of A2 0.1, which "
-            "confounds this comparison, where it is worse by 7.00 points. With clean labels the "
-            "test accuracy of post-local against small"
+            "from 99.9%) at a rate of 0.0125 chosen on validation data (A2: 0.1), which confounds "
+            "that it is worse by 7.00 points. With clean labels the test accuracy of post-local "
+            "against small"
         ],
         never=["slower optimisation alone"],
     ),
@@ -394,7 +394,7 @@ CASES = [
                 {"arm": "A4 H=4", "label_noise_frac": CLEAN}, train_accuracy_frac=0.99, lr=0.0125
             )
         },
-        says=["(learnt: from 99.9%); its rate is 0.0125 and that of"],
+        says=["(learnt: from 99.9%) at a rate of 0.0125 (A2: 0.1), which"],
     ),
     Case(
         "an arm that learned less at a higher rate, and one of another batch",
@@ -409,8 +409,7 @@ CASES = [
         says=[
             "With clean labels A3, huge mini-batch, fits 99.0% of its training labels (learnt: "
             "from 99.9%); no arm isolates whether slower optimisation alone makes it less "
-            "accurate. With clean labels A4, local SGD, H = 4, fits 99.0% of its training labels; "
-            "no arm isolates"
+            "accurate. A4, local SGD, H = 4, fits 99.0%; no arm isolates"
         ],
         never=["confounds this"],
     ),
