@@ -103,7 +103,7 @@ BENCHMARKS = (
     ),
     Benchmark(
         "stacked_trials",
-        {"rounds": 2, "trials": 40, "models": ("mlp",)},
+        {"rounds": 2, "trials": 24, "models": ("mlp",)},
         {"rounds": 1, "trials": 2, "models": ("mlp",), "batches": (256, 512)},
     ),
 )
