@@ -275,14 +275,14 @@ CASES = [
         says=[
             "With two workers ZeRO-1 spares 3.81 MiB of state, but the peak falls by 1.91 MiB "
             "alone "
-            "(66.7% of DDP's peak is no state); no arm isolates what takes the rest."
+            "(66.7% of DDP's peak is something else); no arm isolates what takes the rest."
         ],
     ),
     Case(
         "ZeRO-1 spares more state than memory with every number of workers",
         lab=lab,
         edits={"strategy_needs": needing({"way": "zero1"}, peak_bytes=round(5.5 * S))},
-        says=["is no state) and with four workers 3.81 MiB, and 1.91 MiB alone (66.7% of"],
+        says=["is something else) and with four workers 3.81 MiB, and 1.91 MiB alone (66.7% of"],
     ),
     Case(
         "three numbers of workers",

@@ -240,8 +240,8 @@ CASES = [
                 "Raise b from 128 to 1024: 1 248 samples/s become 2 000, no measurable loss of "
                 "accuracy (up to 0.191 points may hide). A step",
                 "At b = 128 one worker waits for the loader 20.0% of the time with no loading "
-                f"process and 3.00% with one. With one, training is {gain}; if it never waited "
-                "for data it would be 1.25× as fast at most.",
+                f"process and 3.00% with one. With one, training is {gain}; training that "
+                "never waited would be 1.25× as fast as with none at most.",
             ],
             never=["not tried", "one more loading process"],
         )
@@ -320,7 +320,7 @@ CASES = [
         says=[
             "and 25.0% with one: a batch comes no sooner from another process. With one, "
             "training is 1.02× (0.92 to 1.12) as fast as with none, no measurable difference; "
-            "if it never waited for data it would be"
+            "training that never waited would be"
         ],
     ),
     Case(

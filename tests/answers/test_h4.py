@@ -55,9 +55,9 @@ CASES = [
             "With four workers the largest loss is loading. Where",
             "Here a small convolutional network with SGD is trained, in Q3.1 a small residual",
             "computation is $T_1/N$, less the copy, exposed",
-            "Rest is the epoch less the sum of its parts. The largest loss exceeds the next, "
-            "waiting for communication, by 2.59% (2.56 to 2.61) of the epoch, over five launches. "
-            "Loading and",
+            "Rest is the epoch less the sum of its parts. Loading exceeds the next loss, waiting "
+            "for communication, by 2.59% (2.56 to 2.61) of the epoch, over five launches. Loading "
+            "and",
             " 17.1% (16.9 to 17.3) 0.300%",
             "paired by launch",
         ],
@@ -389,7 +389,7 @@ CASES = [
         says=[
             "the sum of its parts. Where it is below zero, the parts together exceed the epoch: "
             "the epoch was timed with loading, all parts but loading and the copy without it. So "
-            "the shares are uncertain by as much. The largest",
+            "the shares are uncertain by as much. Loading",
             "over five launches. The rest with four workers is smaller than that, so the lead "
             "stands. ",
             "loading; a rest left of zero is negative: the parts together exceed the epoch. Where",

@@ -573,12 +573,12 @@ CASES = [
     Case(
         "the further launches of a base open a speed-up",
         edits=looks(reopened=1),
-        says=["left two undecided, one of which had been decided before."],
+        says=["left two undecided, one of which had seemed decided."],
     ),
     Case(
         "the further launches of bases open speed-ups",
         edits=looks(reopened=2),
-        says=["left three undecided, two of which had been decided before."],
+        says=["left three undecided, two of which had seemed decided."],
     ),
     Case(
         "nothing was open",
@@ -601,8 +601,8 @@ CASES = [
         "launches, of a look",
         edits=looks() | {"scaling": where(launches=6)},
         says=[
-            "Student's t, from seven launches on two of them, and of differences within launches "
-            "Wilcoxon's signed ranks.",
+            "Student's t, from seven launches on two order statistics, and of differences within "
+            "launches Wilcoxon's signed ranks.",
             "with B fixed at this b. Intervals are 97.9% instead of 95%. 2",
         ],
     ),

@@ -61,11 +61,11 @@ CASES = [
     Case(
         "averaging beside both rates of SGD",
         says=[
-            "Averaging does not pay here: at equal batch SGD reaches 95.0% test accuracy "
-            "5.50 s (3.76 to 7.24) sooner, in 5.00 s against 10.5 s of eight learners (averaged "
-            "copies; rate tuned, number not). SGD needs 5.00 epochs, learners 6.00. Beside "
-            "B = 16 learners have 1.71× the throughput but need 6.00 epochs, not 3.00: undecided "
-            "in seconds. Expected",
+            "Averaging does not pay here: at equal batch SGD reaches 95.0% test accuracy 5.50 s "
+            "(3.76 to 7.24) sooner, in 5.00 s against 10.5 s of eight learners (averaged copies; "
+            "rate tuned, number not). SGD needs 5.00 epochs, learners 6.00. Beside B = 16, "
+            "learners have 1.71× the throughput but need 6.00 epochs, not 3.00: undecided in "
+            "seconds. Expected",
             "SGD with the large batch has 3.00× the throughput of SGD with the small one, learners "
             "1.71×: so theirs saves no time beside it. Each learner has weights of its own, so "
             "that a layer is several small products and no large one, and learners are averaged "
@@ -91,7 +91,7 @@ CASES = [
             "does not pay here: at equal batch SGD reaches 95.0% test accuracy 3.75 s (2.01 to "
             "5.49) sooner, in 5.00 s against 8.75 s of eight learners (averaged copies; number "
             "untuned). Epochs do not differ measurably (5.00 and 5.00); SGD has 1.75× the "
-            "throughput. Beside B = 16 learners have 1.71× the throughput but "
+            "throughput. Beside B = 16, learners have 1.71× the throughput but "
             "need 5.00 epochs, not 3.00: undecided in seconds. Expected",
             "difference in seconds. Each learner has weights",
         ],
@@ -116,7 +116,7 @@ CASES = [
             "Averaging pays: at equal batch eight learners (averaged copies, tuned rate) reach "
             "95.0% test accuracy 2.50 s (1.07 to 3.93) sooner than SGD, in 2.50 s against 5.00 s. "
             "Epochs do not differ measurably (5.00 and 5.00); learners have 2.00× the throughput. "
-            "Beside B = 16 learners have 6.00× the throughput but"
+            "Beside B = 16, learners have 6.00× the throughput but"
         ],
     ),
     *(
@@ -127,7 +127,7 @@ CASES = [
             says=[
                 f"SGD reaches 95.0% test accuracy 3.75 s (2.01 to 5.49) sooner, in 5.00 s against "
                 f"8.75 s of eight learners (averaged copies; rate tuned, number not). {epochs}. "
-                f"Beside B = 16"
+                f"Beside B = 16,"
             ],
             never=["the throughput. B"],
         )
@@ -249,8 +249,7 @@ CASES = [
         "SGD that not every seed brings to the target",
         lab=trained({"sgd_large_linear": 11}),
         says=[
-            "SGD with as many samples a step reaches it with 2 of 3 seeds. Beside SGD with B = 16 "
-            "they have 1.71× the throughput but need 6.00 epochs, not 3.00"
+            "SGD with as many samples a step reaches it with 2 of 3 seeds. Beside SGD with B = 16 they have 1.71× the throughput but need 6.00 epochs, not 3.00"
         ],
     ),
     *(
@@ -281,7 +280,7 @@ CASES = [
                     **around("seconds_difference", seconds, 0.5),
                 )
             },
-            says=[f"learners 6.00. Beside B = 16 learners {words}. Expected"],
+            says=[f"learners 6.00. Beside B = 16, learners {words}. Expected"],
         )
         for pace, epochs, seconds, words in (
             (
@@ -331,7 +330,7 @@ CASES = [
         "a small batch of SGD that not every seed brings to the target",
         lab=trained({"sgd_small": 12}),
         says=["Beside SGD with the small batch (B = 16) they"],
-        never=["Beside SGD with B = 16"],
+        never=["Beside B = 16,"],
     ),
     Case(
         "no rate of its own",
@@ -588,7 +587,7 @@ CASES = [
             )
         },
         says=[
-            "Beside B = 16 learners need 6.00 epochs, not 3.00: undecided",
+            "Beside B = 16, learners need 6.00 epochs, not 3.00: undecided",
             "network. For each of",
         ],
         never=["The trainings' "],

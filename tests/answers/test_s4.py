@@ -242,29 +242,27 @@ CASES = [
                 (-0.03, 0.1),
                 (0.02, 0.1),
                 3,
-                "loses 3.00 points with clean labels and gains 2.00 with wrong (one of 14 "
-                "comparisons)",
+                "loses 3.00 points with clean labels and gains 2.00 with wrong (perhaps chance, one of 14)",
             ),
             (
                 (0.02, 0.1),
                 (-0.03, 0.1),
                 3,
-                "loses 3.00 points with wrong labels and gains 2.00 with clean (one of 14 "
-                "comparisons)",
+                "loses 3.00 points with wrong labels and gains 2.00 with clean (perhaps chance, one of 14)",
             ),
             (
                 (-0.03, 0.0125),
                 (0.02, 0.1),
                 3,
                 "loses 3.00 points with clean labels, at a rate chosen 8× lower, and gains 2.00 "
-                "with wrong (one of 14 comparisons)",
+                "with wrong (perhaps chance, one of 14)",
             ),
             (
                 (-0.03, 0.1),
                 (0.02, 0.2),
                 NAN,
                 "loses 3.00 points with clean labels and gains 2.00 with wrong, at a rate 2× "
-                "higher (one of 14 comparisons)",
+                "higher (perhaps chance, one of 14)",
             ),
             (
                 (-0.03, 0.0125),
@@ -380,9 +378,9 @@ CASES = [
         },
         says=[
             "With clean labels A4, local SGD, H = 4, fits 99.0% of its training labels (learnt: "
-            "from 99.9%) at a rate of 0.0125 chosen on validation data (A2: 0.1), which confounds "
-            "that it is worse by 7.00 points. With clean labels the test accuracy of post-local "
-            "against small"
+            "from 99.9%) at a rate of 0.0125 chosen on validation data (A2: 0.1), so that its "
+            "loss of 7.00 points may come from the rate. With clean labels the test accuracy of "
+            "post-local against small"
         ],
         never=["slower optimisation alone"],
     ),
@@ -394,7 +392,7 @@ CASES = [
                 {"arm": "A4 H=4", "label_noise_frac": CLEAN}, train_accuracy_frac=0.99, lr=0.0125
             )
         },
-        says=["(learnt: from 99.9%) at a rate of 0.0125 (A2: 0.1), which"],
+        says=["(learnt: from 99.9%) at a rate of 0.0125 (A2: 0.1), so"],
     ),
     Case(
         "an arm that learned less at a higher rate, and one of another batch",

@@ -7,6 +7,7 @@ import pandas as pd
 
 from dpscale.reporting.answer import Answer
 from dpscale.reporting.parts import Part
+from dpscale.reporting.texts import PRINTED
 from dpscale.units.networks import dataset, network
 
 
@@ -39,8 +40,14 @@ def trained(
 
 
 def networks(answer: Answer, runs: pd.DataFrame) -> tuple[str, ...]:
-    """Return the networks that an answer rests on, in words, the most used first."""
-    return tuple(map(network, _complete([answer], runs)["model"].value_counts().index))
+    """Return the networks that the opening of an answer rests on, in words, the most used first.
+
+    Those of the runs of its numbers; of an opening without such a number those of the answer.
+    """
+    named = {run for found in PRINTED.finditer(answer.said.sentence) for run in found[1].split()}
+    used = _complete_of(named, runs)
+    used = _complete([answer], runs) if used.empty else used
+    return tuple(map(network, used["model"].value_counts().index))
 
 
 def _complete(answers: Sequence[Answer], runs: pd.DataFrame) -> pd.DataFrame:
@@ -48,7 +55,10 @@ def _complete(answers: Sequence[Answer], runs: pd.DataFrame) -> pd.DataFrame:
 
     One that could not begin knows no more of a training of one's own than that it is one.
     """
-    named = set().union(*map(runs_of, answers))
+    return _complete_of(set().union(*map(runs_of, answers)), runs)
+
+
+def _complete_of(named: set[str], runs: pd.DataFrame) -> pd.DataFrame:
     return runs[(runs["status"] == "complete") & runs["run"].isin(named)]
 
 

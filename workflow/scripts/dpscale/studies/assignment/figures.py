@@ -113,7 +113,7 @@ def draw_time(assignment: pd.DataFrame, published: pd.DataFrame) -> tuple[Figure
     figure, (times, shares) = style.panels(
         1, 2, height_in=max(1.7, 1.0 + 0.23 * len(drawn)), sharey=True, widths=[1.6, 1]
     )
-    times.set_title("One training, as a user waits for it")
+    times.set_title("One training, after its start-up")
     shares.set_title("Scaling efficiency")
     if drawn.empty:
         style.note(times, shared_y=True)

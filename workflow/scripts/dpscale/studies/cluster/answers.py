@@ -28,7 +28,6 @@ def facts_closing(inputs: Inputs) -> Facts:
     stand_ins = {row["subject"]: row for row in inputs.rows("stand_ins")}
     cells, transfers = rated_cells(inputs), inputs.rows("lab_transfers")
     bound = global_batch_bound(inputs)
-    affordable = cells_within(cells, bound)
     said: dict[str, Any] = {
         "stand_ins": stand_ins,
         "others": [row for row in stand_ins.values() if not row["same"]],
@@ -42,8 +41,7 @@ def facts_closing(inputs: Inputs) -> Facts:
         "sharing": any(row["oversubscribed"] for row in inputs.rows("scaling")),
         "swept": next((row for row in inputs.rows("sweep_trend") if row["shape"] in TURNS), None),
         "bound": bound,
-        "affordable": affordable,
-        "worked": max(affordable or cells[:1], key=_size, default=None),
+        "worked": next(iter(cells), None),
         "ahead": ahead(inputs, cells),
         "missed": missed(inputs),
         "elbow": next(iter(_elbows(inputs)), None),
@@ -101,17 +99,6 @@ def global_batch_bound(inputs: Inputs) -> Row | None:
         if row["runs"] in fits
     ]
     return next((row for row in rows if row["b_crit"] or row["shape"] == "proportional"), None)
-
-
-def cells_within(cells: list[Row], bound: Row | None) -> list[Row]:
-    """Return the cells whose global batch is below the critical one, if that is known."""
-    critical = bound["b_crit"] if bound else None
-    return [row for row in cells if critical and row["global_batch"] <= critical]
-
-
-def _size(cell: Row) -> tuple[int, int]:
-    """What is the larger of two cells: more samples a step, or as many from more workers."""
-    return cell["global_batch"], cell["workers"]
 
 
 def ahead(inputs: Inputs, cells: list[Row]) -> Row | None:

@@ -134,6 +134,7 @@ def fits_of(inputs: Inputs, usable: list[Row]) -> list[Row]:
         | {
             "latency_frac": row.latency_frac,
             "saving_frac": row.saving_frac,
+            "saved_s": (row["saving_frac"] or 0) * row["whole_s"],
             "formula_bytes_per_s": moved[row["workers"]] / row["whole_s"],
         }
         for row in rows
