@@ -176,6 +176,31 @@ CASES = [
             ),
         )
     ],
+    *[
+        Case(
+            f"twice the batch on four beside one worker's best in H1, and {words or 'faster'}",
+            edits={
+                SPLIT: largest("exposed"),
+                "assignment_utilisation": both(
+                    where(
+                        {"per_worker_batch": 512},
+                        **around("samples_per_s", 9000.0),
+                        **around("rate_to_best_ratio", 1.0, 0.0),
+                    ),
+                    where({"per_worker_batch": 128}, **around("rate_to_best_ratio", 0.5)),
+                ),
+                "assignment_doubled": where(
+                    fewer_workers=2, **around("fewer_speedup_ratio", ratio, 0.01)
+                ),
+            },
+            says=[f", yet {words}slower than one worker with b = 512 (1.11 s, H1). Here a"],
+        )
+        for ratio, words in (
+            (1.1, ""),
+            (1.0, "not measurably faster than two workers (4.80 s) and "),
+            (0.9, "slower than two workers (4.80 s) and "),
+        )
+    ],
     Case(
         "one worker's best in H1, without an interval",
         edits={

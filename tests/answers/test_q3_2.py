@@ -64,7 +64,8 @@ AS_MEASURED = Case(
         "Would fewer bytes help? With some ways. At N = 2, b = 32 a step takes 0.900× as long with "
         "bf16 (50.0% of the bytes), 1.10× with fp16 (50.0%) and 1.00× with PowerSGD (10.0%). "
         # 2.67 of 2.69 ms are bytes, and all but 0.13% of the lab's
-        "By the fit half the bytes save 49.6% of an all-reduce at N = 2 (1.33 ms of 19.7 ms a step) and 49.3% at N = 4 (49.9% to 50.0% of the lab's). A",
+        "By the fit half the bytes save 49.6% of an all-reduce at N = 2 (1.33 ms of 19.7 ms a "
+        "step) and 49.3% at N = 4 (49.9% to 50.0% of the lab's). A",
         "With the lab's ResNet-18 (44.7 MB, not measured) that is mostly bytes (0.0671% to 0.134% "
         "latency). At N = 2 and 4 the fitted rate is 93.",  # 93.75%, to either side
         "% of plain TCP's. Would",

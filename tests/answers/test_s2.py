@@ -287,8 +287,8 @@ CASES = [
             },
             says=[
                 "the unscaled rate keeps it (2.20%). Scaled there, the error is 12.1% with neither "
-                f"gradual warm-up nor zero gains, 5.10% with warm-up alone ({words[0]}), 5.20% with "
-                f"zero gains alone ({words[1]}). A step"
+                f"gradual warm-up nor zero gains, 5.10% with warm-up alone ({words[0]}), 5.20% "
+                f"with zero gains alone ({words[1]}). A step"
             ],
         )
         for kept, gains, words in (

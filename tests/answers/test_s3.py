@@ -249,7 +249,8 @@ CASES = [
         "SGD that not every seed brings to the target",
         lab=trained({"sgd_large_linear": 11}),
         says=[
-            "SGD with as many samples a step reaches it with 2 of 3 seeds. Beside SGD with B = 16 they have 1.71× the throughput but need 6.00 epochs, not 3.00"
+            "SGD with as many samples a step reaches it with 2 of 3 seeds. Beside SGD with B = 16 "
+            "they have 1.71× the throughput but need 6.00 epochs, not 3.00"
         ],
     ),
     *(

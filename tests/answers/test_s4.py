@@ -242,13 +242,15 @@ CASES = [
                 (-0.03, 0.1),
                 (0.02, 0.1),
                 3,
-                "loses 3.00 points with clean labels and gains 2.00 with wrong (perhaps chance, one of 14)",
+                "loses 3.00 points with clean labels and gains 2.00 with wrong (perhaps chance, "
+                "one of 14)",
             ),
             (
                 (0.02, 0.1),
                 (-0.03, 0.1),
                 3,
-                "loses 3.00 points with wrong labels and gains 2.00 with clean (perhaps chance, one of 14)",
+                "loses 3.00 points with wrong labels and gains 2.00 with clean (perhaps chance, "
+                "one of 14)",
             ),
             (
                 (-0.03, 0.0125),

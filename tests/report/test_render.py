@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
+import pandas as pd
 import pytest
 from jinja2 import UndefinedError
 from made_lab import (
@@ -31,6 +32,7 @@ from dpscale.reporting.formula import FormulaError, as_image, as_mathml, with_fo
 from dpscale.reporting.links import Sources, UnknownRunError, runs_text
 from dpscale.reporting.render import render_report, write_html
 from dpscale.reporting.report import MissingAnswerError, Report
+from dpscale.reporting.scope import networks
 from dpscale.reporting.tables import Shown, TableView, shown, table_view
 
 HOSTILE = """<script>alert(1)</script> {{ 7*7 }} "quoted" 'single' & <b>"""
@@ -260,6 +262,21 @@ def test_a_lesson_names_the_networks_that_it_rests_on_unless_it_does_so_itself(m
     text = page_of(replace(make_report(answers=answers), lessons={"Q1": others, "Q2": others}))
     assert re.search(r">Q1</a>, network of one hidden layer and linear classifier</li>", text)
     assert re.search(r">Q2</a></li>", text)
+
+
+def test_a_lesson_rests_on_the_networks_of_the_numbers_that_it_opens_with():
+    answer = Answer(
+        id="S3",
+        question="What?",
+        sentence="It takes \ue000one\ue0011.5 s\ue002.",
+        values={"of_both": Value(value=2.0, unit="s", runs=["one", "two", "three"])},
+    )
+    runs = pd.DataFrame(
+        {"run": ["one", "two", "three"], "status": "complete", "model": ["softmax", "mlp", "mlp"]}
+    )
+    assert networks(answer, runs) == ("linear classifier",)
+    said_by_none = answer.model_copy(update={"sentence": "It takes long."})
+    assert networks(said_by_none, runs) == ("network of one hidden layer", "linear classifier")
 
 
 def test_the_machine_is_the_last_of_the_first_page(make_report):
