@@ -30,8 +30,8 @@ def without_rows(rows: Any) -> Any:
 def test_what_is_of_the_machine_does_not_carry_over() -> None:
     found = page()
     assert (
-        "Bytes carry over, times do not: the lab's unhidden 44.7 MB at 12.5 GB/s leave two "
-        "workers 90% efficient where one's step takes 32.2 ms, whatever b."
+        "Bytes carry over, times do not: the lab's 44.7 MB at 12.5 GB/s, not overlapped, leave two "
+        "workers 90% efficient from steps of 32.2 ms on, whatever b."
     ) in plain(found.sentence)
     assert not too_long(found)
 
@@ -41,7 +41,9 @@ def test_what_gpus_showed_holds_for_their_like() -> None:
     gpus = tidy | {"runs": tidy["runs"].assign(device="NVIDIA H100 80GB HBM3 (700 W)")}
     found = closing(derived_lab(), gpus)
     assert "memory limits measured here hold for the same GPU" in found.sentence
-    assert "by formula, the lab's unhidden 44.7 MB at 12.5 GB/s leave two" in plain(found.sentence)
+    assert "by formula, the lab's 44.7 MB at 12.5 GB/s, not overlapped, leave two" in plain(
+        found.sentence
+    )
     assert not too_long(found)
 
 
@@ -94,7 +96,7 @@ LONGER = (
 def test_workers_gain_where_a_step_is_long_if_the_data_say_so() -> None:
     found = page(gains(("Q2", 40, 3.0), ("H3", 6, 1.0), ("E2", 1, 0.5)))
     assert plain(found.sentence).startswith(LONGER + "Bytes carry over")
-    assert "GB/s leave two 90% efficient" in plain(found.sentence)
+    assert "GB/s, not overlapped, leave two 90% efficient" in plain(found.sentence)
     assert (
         "A step of four workers waits 5.05 ms to 34.6 ms for communication (Q3.1): longer at a "
         "larger b. To one worker's step t four add a, and gain 4 t/(t + a): they pay where a < 3 "
@@ -394,7 +396,7 @@ def test_a_study_that_was_left_out_is_not_spoken_of() -> None:
 def test_nothing_measured_leaves_the_formulas() -> None:
     empty = {name: rows.iloc[:0] for name, rows in full_lab().items()}
     found = closing(derived_of(empty), empty)
-    assert found.sentence.startswith("Bytes carry over, times do not: the lab's unhidden 44.7")
+    assert found.sentence.startswith("Bytes carry over, times do not: the lab's 44.7")
     assert "to be checked there" in text_of(found)
 
 
@@ -539,7 +541,7 @@ def test_the_critical_batch_size_bounds_the_global_batch(fit, says) -> None:
 def test_the_least_epoch_is_worked_for_the_first_cell() -> None:
     said = plain(text_of(page()))
     assert "90% efficiency: at N = 2 with b = 32 50.3 s at the full rate" in said
-    assert "two workers 90% efficient where one's step takes 32.2 ms, whatever b." in said
+    assert "two workers 90% efficient from steps of 32.2 ms on, whatever b." in said
 
 
 def test_the_bound_is_of_the_momentum_that_the_lab_trains_with_where_s1_has_it() -> None:

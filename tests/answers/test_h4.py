@@ -29,6 +29,18 @@ def largest(part: str) -> Edit:
     return of_four(part, 0.5, **{one: 0.1 for one in LOSSES if one != part})
 
 
+def best_in_h1(samples_per_s: float) -> Edit:
+    """One worker trains fastest with b = 512 in H1, measurably faster than with 128."""
+    return both(
+        where(
+            {"per_worker_batch": 512},
+            **around("samples_per_s", samples_per_s),
+            **around("rate_to_best_ratio", 1.0, 0.0),
+        ),
+        where({"per_worker_batch": 128}, **around("rate_to_best_ratio", 0.5)),
+    )
+
+
 def longer_steps(
     step_s: float = 1.0, contention_s: float = 2.0, waits_s: float = 0.4, width: float = 0.01
 ) -> dict[str, Edit]:
@@ -141,17 +153,7 @@ CASES = [
     *[
         Case(
             f"twice the batch on four beside one worker's best in H1: {rate}",
-            edits={
-                SPLIT: largest("exposed"),
-                "assignment_utilisation": both(
-                    where(
-                        {"per_worker_batch": 512},
-                        **around("samples_per_s", rate),
-                        **around("rate_to_best_ratio", 1.0, 0.0),
-                    ),
-                    where({"per_worker_batch": 128}, **around("rate_to_best_ratio", 0.5)),
-                ),
-            },
+            edits={SPLIT: largest("exposed"), "assignment_utilisation": best_in_h1(rate)},
             says=[
                 "By H1 (a training, in other launches) one worker with b = 512 takes "
                 f"{words} four workers with b = 256 (2.30 s). Compressed",
@@ -181,14 +183,7 @@ CASES = [
             f"twice the batch on four beside one worker's best in H1, and {words or 'faster'}",
             edits={
                 SPLIT: largest("exposed"),
-                "assignment_utilisation": both(
-                    where(
-                        {"per_worker_batch": 512},
-                        **around("samples_per_s", 9000.0),
-                        **around("rate_to_best_ratio", 1.0, 0.0),
-                    ),
-                    where({"per_worker_batch": 128}, **around("rate_to_best_ratio", 0.5)),
-                ),
+                "assignment_utilisation": best_in_h1(9000.0),
                 "assignment_doubled": where(
                     fewer_workers=2, **around("fewer_speedup_ratio", ratio, 0.01)
                 ),

@@ -45,9 +45,9 @@ AS_MEASURED = Case(
     "as measured",
     says=[
         "By the lab's formula, bytes over communication time (Q3.1), the all-reduce reaches 121 "
-        "MB/s to 1.22 GB/s, at most 76.2% of plain TCP: 80.0% of that time is transfer. The "
-        "transfer alone reaches 152 MB/s to 1.52 GB/s, 9.48% to 95.3%; only "
-        "0.744% to 1.48% of it is latency. Each",
+        "MB/s to 1.22 GB/s, at most 76.2% of plain TCP: 80.0% of that time is transfer. Alone the "
+        "buckets reach 152 MB/s to 1.52 GB/s, 9.48% to 95.3%; only 0.744% to 1.48% of it is "
+        "latency. Each",
         "all-reduces $X$ = 1 000 000 gradients of 4 bytes, $S$ = 4 000 000 B. The busiest worker",
         "4 000 000 B at N = 2 and 6 000 000 B at N = 4. Contention and overhead take 30.0% of the "
         "formula's time at N = 2 and 30.0% at N = 4; the backward pass hides some transfer at N = "
@@ -117,7 +117,7 @@ WITHOUT_A_FIT = Case(
     edits={"link": where(beta_bytes_per_s=NAN, alpha_s=NAN, note=NO_FIT)},
     says=[
         f"No latency and bandwidth follow at N = 2: {NO_FIT}; N = 4: {NO_FIT}.",
-        "The transfer alone reaches 152 MB/s to 1.52 GB/s, 9.48% to 95.3%. Each",
+        "Alone the buckets reach 152 MB/s to 1.52 GB/s, 9.48% to 95.3%. Each",
     ],
     never=["The third formula adds", "twice as fast"],
 )
@@ -130,7 +130,7 @@ CASES = [
             "link": where(**around("level_bytes", 1e12), alpha_s=1.0),
             "bandwidth": where(**around("busbw_bytes_per_s", 0.8e9), busbw_of_link_frac=0.5),
         },
-        says=["alone reaches 800 MB/s, 50.0%, since by a fit 100% of it is latency. Each"],
+        says=["buckets reach 800 MB/s, 50.0%, since by a fit 100% of it is latency. Each"],
     ),
     *(
         Case(
@@ -244,7 +244,7 @@ CASES = [
         edits=_no_rate(({}, "possibly zero, for want of repeats")),
         says=[
             "No bandwidth follows from the lab's formula, whose time is possibly zero, for want of "
-            "repeats. The transfer alone reaches 152 MB/s to 1.52 GB/s, 9.48% "
+            "repeats. Alone the buckets reach 152 MB/s to 1.52 GB/s, 9.48% "
             "to 95.3% of plain "
             "TCP; only 0.744% to 1.48% of it is latency. Each"
         ],
@@ -260,7 +260,7 @@ CASES = [
     Case(
         "one cell",
         edits={"bandwidth": only(workers=2, per_worker_batch=32)},
-        says=["reaches 1.22 GB/s, 76.2% of plain TCP: 80", "alone reaches 1.52 GB/s, 95.3%; only"],
+        says=["reaches 1.22 GB/s, 76.2% of plain TCP: 80", "buckets reach 1.52 GB/s, 95.3%; only"],
         never=["$S$ is the same at every b"],
     ),
     *(
@@ -316,7 +316,7 @@ CASES = [
                     where(transfer_frac=least), where({"workers": 2}, transfer_frac=most)
                 )
             },
-            says=[f"at most 76.2% of plain TCP{words}. The transfer alone"],
+            says=[f"at most 76.2% of plain TCP{words}. Alone the buckets"],
         )
         for least, most, words in (
             (0.25, 0.4, ": only 25.0% to 40.0% of that time is transfer"),
@@ -333,7 +333,7 @@ CASES = [
                 where({"workers": 2}, lab_bytes_per_s_low=1.0, lab_bytes_per_s_high=9e9),
             )
         },
-        says=[": by medians 25.0% of that time is transfer. The transfer alone"],
+        says=[": by medians 25.0% of that time is transfer. Alone the buckets"],
     ),
     *(
         Case(
@@ -342,7 +342,7 @@ CASES = [
                 "bandwidth": where(**around("lab_bytes_per_s", rate), transfer_frac=1.1),
                 "communication": _part({"workers": [2, 4]}, "waiting_s", waiting_s),
             },
-            says=[f" of plain TCP{words}. The transfer alone"],
+            says=[f" of plain TCP{words}. Alone the buckets"],
         )
         for rate, waiting_s, words in (
             (1e12, -0.2, ": its time misses what the backward pass hides"),
@@ -449,7 +449,7 @@ CASES = [
         edits={"bandwidth": where(**UNKNOWN_LINK)},
         says=[
             "the all-reduce reaches 121 MB/s to 1.22 GB/s: 80.0% of that time",
-            "alone reaches 152 MB/s to 1.52 GB/s; only",
+            "buckets reach 152 MB/s to 1.52 GB/s; only",
             "The rate of the link is not measured, so that comparison is left out",
         ],
         never=["of the link's rate", "tilisation"],
@@ -496,7 +496,7 @@ CASES = [
             "link": where(**around("level_bytes", 1e12), alpha_s=1.0),
             "bandwidth": where(**around("busbw_bytes_per_s", 3.2e9), busbw_of_link_frac=2.0),
         },
-        says=["alone reaches 3.20 GB/s, 200%; by a fit 100% of it is latency. Each"],
+        says=["buckets reach 3.20 GB/s, 200%; by a fit 100% of it is latency. Each"],
     ),
     Case(
         "latency outweighs at N = 2",

@@ -359,7 +359,8 @@ def facts_h4(inputs: Inputs) -> Facts:
 
     next: the largest of the losses that are less than the one that leads with the most workers, by
     `next.behind`; next.beyond_rest: whether that is more than the rest is in size, which says how
-    far the parts are from adding up; rests_below: those whose rest is below zero; leads_by_h1:
+    far the parts are from adding up; with_devices: see there; rests_below: those whose rest is
+    below zero; leads_by_h1:
     whether the largest loss leads by H1's pace of one worker too. other: the network that Q3.1 is
     about, where that is another one or is trained otherwise, there: the cause of its losses with
     as many workers as the last of these, longer: what its longer steps take, and waited: how much
@@ -390,6 +391,7 @@ def facts_h4(inputs: Inputs) -> Facts:
         "below_zero": any((row[f"{part}_frac"] or 0.0) < 0 for row in split for part in LOSSES),
         "rests_below": [row for row in split if row["rest_frac"] < 0],
         "next": _next(split[-1]) if split else None,
+        "with_devices": _with_devices(split),
         "longer": _longer(inputs, split[-1]) if split else None,
         "waited": _waited(inputs, split[-1]) if split else [],
         "tried": (tried := _tried(doubled, split) if split else None),
@@ -482,6 +484,21 @@ def _elsewhere(inputs: Inputs, split: list[Row]) -> dict[str, Any] | None:
             overtaken=most not in ("sharing", "stragglers") and both > shares[most],
         ),
     }
+
+
+def _with_devices(split: list[Row]) -> Row | None:
+    """Return the most workers that have a device each, where more share them.
+
+    None where the most have one, and where no loss of either number leads alone.
+    """
+
+    def led(row: Row) -> bool:
+        return len(row["leading"]) == 1 and not row["unclear"]
+
+    apart = [row for row in split if row["workers"] > 1 and not row["oversubscribed"]]
+    if not apart or apart[-1] is split[-1] or not (led(apart[-1]) and led(split[-1])):
+        return None
+    return apart[-1]
 
 
 def _tried(doubled: list[Row], split: list[Row]) -> Row | None:

@@ -152,8 +152,8 @@ def whole_tensors(needs: list[Row]) -> list[Row]:
 def spared(needs: list[Row]) -> list[Row]:
     """Return where ZeRO-1 lowers the peak of a worker by less than its state, and by how much.
 
-    state_bytes, peak_bytes: how far each is below DDP's; no_state_frac: what of DDP's peak is not
-    the optimiser's state.
+    state_bytes, peak_bytes: how far each is below DDP's; state_frac: what of DDP's peak is the
+    optimiser's state.
     """
     rows = [
         Row(
@@ -162,8 +162,8 @@ def spared(needs: list[Row]) -> list[Row]:
                 name: Value(value=ddp[name] - row[name], unit="bytes_binary", runs=row.runs)
                 for name in SPARED
             },
-            no_state_frac=Value(
-                value=1 - ddp["state_bytes"] / ddp["peak_bytes"], unit="fraction", runs=ddp.runs
+            state_frac=Value(
+                value=ddp["state_bytes"] / ddp["peak_bytes"], unit="fraction", runs=ddp.runs
             ),
         )
         for row, ddp in zero1_beside_ddp(needs)

@@ -122,7 +122,8 @@ def sent(inputs: Inputs, usable: list[Row]) -> list[Row]:
 def fits_of(inputs: Inputs, usable: list[Row]) -> list[Row]:
     """Return the rows of `link` that have a fit, with the seconds of one all-reduce by it.
 
-    formula_bytes_per_s: what the busiest worker sends over these seconds; misses: see there.
+    formula_bytes_per_s: what the busiest worker sends over these seconds; saved_s: what half the
+    bytes would save of them; misses: see there.
     of_tcp: the fitted rate over plain TCP's, and to_tcp where it lies of that; None without TCP.
     """
     moved = {row["workers"]: row["moved_bytes"] for row in usable if row["moved_bytes"]}
@@ -134,7 +135,7 @@ def fits_of(inputs: Inputs, usable: list[Row]) -> list[Row]:
         | {
             "latency_frac": row.latency_frac,
             "saving_frac": row.saving_frac,
-            "saved_s": (row["saving_frac"] or 0) * row["whole_s"],
+            "saved_s": row["transfer_s"] / 2,
             "formula_bytes_per_s": moved[row["workers"]] / row["whole_s"],
         }
         for row in rows
