@@ -271,8 +271,8 @@ CASES = [
         ),
         says=[
             "At no B that both ran are four workers sooner than one worker; they come nearest "
-            "at B = 256: a step takes one worker 25.6 ms and four workers 6.40 ms, "
-            "before 1.00 s of sending. It takes"
+            "at B = 256: a step takes one worker 25.6 ms; four workers compute for 6.40 ms and "
+            "send for 1.00 s more. It takes"
         ],
     ),
     Case(
@@ -357,8 +357,8 @@ CASES = [
             "Take one worker with B = 256 (a step takes 10.0 ms): trained",
             "Predicted, two are sooner at no B that both ran: with B = 128 sending takes 20.0 ms, "
             "a step of one 8.00 ms. Trained, four took 3.07× to 4.00×; for two that is undecided.",
-            "At B = 128, where they come nearest, a step takes one worker 8.00 ms and two workers "
-            "9.00 ms, before 20.0 ms of sending. It",
+            "At B = 128, where they come nearest, a step takes one worker 8.00 ms; two workers "
+            "compute for 9.00 ms and send for 20.0 ms more. It",
         ],
         never=["No B from", "predicted alike"],
     ),

@@ -152,8 +152,8 @@ CASES = [
             )
             | _loading(1.02, 0.1),
             says=[
-                "Utilisation cannot tell here: the CPU is 50.3% to 95.3% busy at every batch, "
-                "loading included, while b = 1024 trains 2.00× the samples/s of b = 64. "
+                "The CPU is 50.3% to 95.3% busy at every batch, loading included, yet b = 1024 "
+                "trains 2.00× the samples/s of b = 64: utilisation cannot tell. "
                 f"{take} the assignment's b = 128: 1 600 samples/s{words}; b = 1024 reaches 2 000 "
                 "but learns less in three epochs: 75.0%, not 95.0%. A step"
             ],
@@ -288,7 +288,7 @@ CASES = [
                 ),
             )
             | _loading(1.02, 0.1, busy=busy),
-            says=[f"busy at every batch, loading included{words}, while b = "],
+            says=[f"busy at every batch, loading included{words}, yet b = "],
         )
         for busy, words in ((0.3, " (30.0% with one loading process)"), (0.9, ""))
     ),
@@ -414,7 +414,10 @@ CASES = [
         "a smaller batch than the assignment's, in the other trainings too",
         edits=_batches(where(FIRST, per_worker_batch=64))
         | {"assignment": where(per_worker_batch=64)},
-        says=["steps an epoch; b = 64 makes 156, and so H2 to H6 train with it."],
+        says=[
+            "steps an epoch, 19 with four workers; b = 64 makes 156 and 39, and so H2 to H6 train "
+            "with it."
+        ],
     ),
     Case(
         "a larger batch than the assignment's, in the other trainings too",

@@ -248,7 +248,7 @@ CASES = [
             "four, sharing devices, 0.444×, slower than two.",
             "At b = 32 two workers are 0.667× as fast as one, and four, sharing devices, 0.444×, "
             "slower than two; both slower at all three b. Of one worker's 6.41 s four save 4.80 s "
-            "and add 12.8 s, mostly waiting. This",
+            "and add 12.8 s, over half of it waiting. This",
         ],
     ),
     Case(
@@ -319,15 +319,15 @@ CASES = [
         edits={"speedup_losses": where(added_s_low=NAN, added_s_high=NAN)},
         says=["Of one worker's 3.48 s four save 2.61 s and add perhaps 382 ms. This"],
     ),
-    Case("waiting is the cause", edits=_cause("exposed"), says=["add 382 ms, mostly waiting."]),
-    Case("loading is the cause", edits=_cause("loading"), says=["add 382 ms, mostly loading."]),
-    Case("DDP is the cause", edits=_cause("overhead"), says=["mostly overhead."]),
-    Case("sharing is the cause", edits=_cause("contention"), says=["mostly contention."]),
+    Case("waiting is the cause", edits=_cause("exposed"), says=["add 382 ms, over half of it waiting."]),
+    Case("loading is the cause", edits=_cause("loading"), says=["add 382 ms, over half of it loading."]),
+    Case("DDP is the cause", edits=_cause("overhead"), says=["over half of it overhead."]),
+    Case("sharing is the cause", edits=_cause("contention"), says=["over half of it contention."]),
     Case(
         "no arms",
         lab={"direct": False},
         says=["3.48 s four save 2.61 s and add 382 ms. This is"],
-        never=["Why: each", "mostly", "382 ms ("],
+        never=["Why: each", "over half", "382 ms ("],
     ),
     Case(
         "strong worse",
@@ -573,12 +573,12 @@ CASES = [
     Case(
         "the further launches of a base open a speed-up",
         edits=looks(reopened=1),
-        says=["left two undecided, one of which had seemed decided."],
+        says=["left two undecided; one had been decided at an earlier look."],
     ),
     Case(
         "the further launches of bases open speed-ups",
         edits=looks(reopened=2),
-        says=["left three undecided, two of which had seemed decided."],
+        says=["left three undecided; two had been decided at an earlier look."],
     ),
     Case(
         "nothing was open",

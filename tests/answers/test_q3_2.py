@@ -117,7 +117,7 @@ WITHOUT_A_FIT = Case(
     edits={"link": where(beta_bytes_per_s=NAN, alpha_s=NAN, note=NO_FIT)},
     says=[
         f"No latency and bandwidth follow at N = 2: {NO_FIT}; N = 4: {NO_FIT}.",
-        "Alone the buckets reach 152 MB/s to 1.52 GB/s, 9.48% to 95.3%. Each",
+        "Timed alone, buckets reach 152 MB/s to 1.52 GB/s, 9.48% to 95.3%. Each",
     ],
     never=["The third formula adds", "twice as fast"],
 )
@@ -130,7 +130,7 @@ CASES = [
             "link": where(**around("level_bytes", 1e12), alpha_s=1.0),
             "bandwidth": where(**around("busbw_bytes_per_s", 0.8e9), busbw_of_link_frac=0.5),
         },
-        says=["buckets reach 800 MB/s, 50.0%, since by a fit 100% of it is latency. Each"],
+        says=["buckets reach 800 MB/s, 50.0%: by a fit messages this small (4.00 MB) are 100% latency. Each"],
     ),
     *(
         Case(
@@ -244,9 +244,9 @@ CASES = [
         edits=_no_rate(({}, "possibly zero, for want of repeats")),
         says=[
             "No bandwidth follows from the lab's formula, whose time is possibly zero, for want of "
-            "repeats. Alone the buckets reach 152 MB/s to 1.52 GB/s, 9.48% "
+            "repeats. Timed alone, buckets reach 152 MB/s to 1.52 GB/s, 9.48% "
             "to 95.3% of plain "
-            "TCP; only 0.744% to 1.48% of it is latency. Each"
+            "TCP; only 0.744% to 1.48% of an all-reduce is latency. Each"
         ],
     ),
     Case(
@@ -316,7 +316,7 @@ CASES = [
                     where(transfer_frac=least), where({"workers": 2}, transfer_frac=most)
                 )
             },
-            says=[f"at most 76.2% of plain TCP{words}. Alone the buckets"],
+            says=[f"at most 76.2% of plain TCP{words}. Timed alone, buckets"],
         )
         for least, most, words in (
             (0.25, 0.4, ": only 25.0% to 40.0% of that time is transfer"),
@@ -333,7 +333,7 @@ CASES = [
                 where({"workers": 2}, lab_bytes_per_s_low=1.0, lab_bytes_per_s_high=9e9),
             )
         },
-        says=[": by medians 25.0% of that time is transfer. Alone the buckets"],
+        says=[": by medians 25.0% of that time is transfer. Timed alone, buckets"],
     ),
     *(
         Case(
@@ -342,7 +342,7 @@ CASES = [
                 "bandwidth": where(**around("lab_bytes_per_s", rate), transfer_frac=1.1),
                 "communication": _part({"workers": [2, 4]}, "waiting_s", waiting_s),
             },
-            says=[f" of plain TCP{words}. Alone the buckets"],
+            says=[f" of plain TCP{words}. Timed alone, buckets"],
         )
         for rate, waiting_s, words in (
             (1e12, -0.2, ": its time misses what the backward pass hides"),
@@ -487,7 +487,7 @@ CASES = [
         edits={"link": where(**around("level_bytes", 1e12), alpha_s=1.0)},
         says=[
             "message of $N \\alpha \\beta$ bytes, 1.00 TB at N = 2 and 1.00 TB at N = 4.",
-            "9.48% to 95.3%, since by a fit 100% of it is latency. Each",
+            "9.48% to 95.3%: by a fit messages this small (4.00 MB) are 100% latency. Each",
         ],
     ),
     Case(
@@ -496,7 +496,7 @@ CASES = [
             "link": where(**around("level_bytes", 1e12), alpha_s=1.0),
             "bandwidth": where(**around("busbw_bytes_per_s", 3.2e9), busbw_of_link_frac=2.0),
         },
-        says=["buckets reach 3.20 GB/s, 200%; by a fit 100% of it is latency. Each"],
+        says=["buckets reach 3.20 GB/s, 200%; by a fit 100% of an all-reduce is latency. Each"],
     ),
     Case(
         "latency outweighs at N = 2",

@@ -72,8 +72,8 @@ CASES = [
             "after every step: one learner alone, so made, passes 0.833× the samples of the plain "
             "network. Timed",
             "Time to the target accuracy of each arm of the network of one hidden layer, medians",
-            f"Expected before the run: “{made.EXPECTED[:-1]}”. At 0.02, the rate of SGD with "
-            f"the small batch, learners do not reach 95.0% test accuracy within 12 epochs with "
+            f"Expected before the run: “{made.EXPECTED[:-1]}”. What came out: at 0.02, the rate of "
+            f"SGD with the small batch, learners do not reach 95.0% test accuracy within 12 epochs with "
             f"any seed. Under a constant gradient $g$ a step of SGD with momentum grows to 0.2 "
             f"$g$, one of learners to 0.0198 $g$: to move as far, learners need about 10 times the "
             f"rate. Compared "
@@ -419,7 +419,7 @@ CASES = [
             "to 5 learners, "
             "the fewest within 5% of the highest throughput. The trainings have eight learners, "
             "where tuning chooses five for their network and batch. In each pair the number "
-            "chosen is the largest that was tried: more may be faster still. "
+            "chosen is the largest tried: more may be faster. "
             "Adding learners one by one, as the paper does, would have stopped too soon in each "
             "pair.",
             "network of one hidden layer, b = 16 5 2 200 samples/s (2 178 to 2 222) 1.83× 3 ",
@@ -435,8 +435,7 @@ CASES = [
         "learners of which some were the most that were tried",
         edits=_chosen(most=False, stops_early=False),
         says=[
-            "In two of the three pairs the number chosen is the largest that was tried: more "
-            "may be faster still.",
+            "In two of the three pairs the number chosen is the largest tried: more may be faster.",
             "would have stopped too soon in two of the three pairs.",
         ],
     ),

@@ -150,7 +150,8 @@ def facts_h1(inputs: Inputs) -> Facts:
     """Return the batches of one worker: the first, the last, the fastest, and what it awaits.
 
     asked: the steps of an epoch with the first batch and with the assignment's, where they differ;
-    elsewhere: the batch of a worker in H2 to H6, None where they have several.
+    elsewhere: the batch of a worker in H2 to H6, None where they have several; crew: the most
+    workers there, and crew_asked: the steps of an epoch that they make of both batches.
     as_assigned: the latter, where it was trained as a larger one. raises: whether a larger batch is
     advised first, and advised: which, with advised_gain; costs: whether the fastest is not, since
     it learns less in as many epochs. busy: the utilisation with each.
@@ -180,13 +181,19 @@ def facts_h1(inputs: Inputs) -> Facts:
         )
         crowd = [row for row in found if row["crowded"]]
         advised = next(row for row in found if row["advised"])
+        batches = (found[0]["per_worker_batch"], ASSIGNED["batch"])
+        linear = _complete(_trainings(inputs)[1])
+        elsewhere = {row["per_worker_batch"] for row in linear}
+        crew = max((row["workers"] for row in linear), default=1)
         said |= {
             "published": _published(inputs, "utilisation_frac"),
             "assigned": ASSIGNED,
             "samples": samples,
             "as_assigned": as_assigned,
-            "asked": steps_of_batches(samples, found[0]["per_worker_batch"], ASSIGNED["batch"]),
-            "elsewhere": _batch_elsewhere(inputs),
+            "asked": steps_of_batches(samples, *batches),
+            "elsewhere": elsewhere.pop() if len(elsewhere) == 1 else None,
+            "crew": crew,
+            "crew_asked": steps_of_batches(samples, *(crew * batch for batch in batches)),
             "updates": steps_of_batches(
                 samples, found[0]["per_worker_batch"], found[-1]["per_worker_batch"]
             ),
@@ -217,13 +224,6 @@ def _loading(row: Row, found: Sequence[Row]) -> Row:
         "could": plain and gain_without(plain.load_frac),
         "waited": plain and plain.load_frac,
     }
-
-
-def _batch_elsewhere(inputs: Inputs) -> int | None:
-    """Return the batch of a worker in the trainings by the linear rule, of H2 to H6."""
-    _, linear, _ = _trainings(inputs)
-    batches = {row["per_worker_batch"] for row in _complete(linear)}
-    return batches.pop() if len(batches) == 1 else None
 
 
 # H2: the steps of a run, and the seconds of a full one.
