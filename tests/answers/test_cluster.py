@@ -208,15 +208,10 @@ def test_no_other_outcome_advises_long_steps(cells, says) -> None:
     [
         (
             3.9,
-            "Expect less than bytes allow (here 3.90×, with latency 1.80×): {} (Q2; "
-            "rest: Q3.1).",
+            "Expect less than bytes allow (here 3.90×, with latency 1.80×): {} (Q2; rest: Q3.1).",
         ),
         (3.05, "Expect what bytes allow (here 3.05×, with latency 1.80×): {} (Q2)."),
-        (
-            2.0,
-            "Expect more than bytes seem to allow (here 2.00×, with latency 1.80×): {} "
-            "(Q2).",
-        ),
+        (2.0, "Expect more than bytes seem to allow (here 2.00×, with latency 1.80×): {} (Q2)."),
     ],
 )
 def test_the_formula_of_the_bytes_is_tried_on_what_was_timed(bound: float, says: str) -> None:

@@ -134,8 +134,9 @@ CASES = [
         "the cheapest of what is not told apart",
         lab=lab,
         says=[
-            "Take one worker with B = 64 (a step takes 2.28 ms): trained, it reached 4% validation "
-            "error in 194 ms (predicted: 194 ms), not measurably behind the soonest, and cheaper. "
+            "Take one worker with B = 64: trained, it reached 4% validation "
+            "error in 194 ms, 85.0 steps of 2.28 ms (predicted: 194 ms), not measurably "
+            "behind the soonest, and cheaper. "
             "More workers are not measurably faster: two take 1.30× as long to the goal (trained "
             "1.30×), mostly by communication, four about 0.950× (0.950×). The",
             "More workers than one are not measurably faster. Times are predicted: steps times "
@@ -162,8 +163,9 @@ CASES = [
         "one worker is best",
         lab=made(step_s=lambda n, b: 0.01 * n, silent_s=by_samples),
         says=[
-            "Take one worker with B = 256 (a step takes 10.0 ms): trained, it reached 4% "
-            "validation error in 430 ms (predicted: 430 ms), no other measurably sooner"
+            "Take one worker with B = 256: trained, it reached 4% "
+            "validation error in 430 ms, 43.0 steps of 10.0 ms (predicted: 430 ms), no "
+            "other measurably sooner"
         ],
         never=["The cheapest, one"],
     ),
@@ -354,7 +356,7 @@ CASES = [
             "goal_trainings": where({"workers": 2}, **around("to_advised_ratio", 1.2, 0.7)),
         },
         says=[
-            "Take one worker with B = 256 (a step takes 10.0 ms): trained",
+            "Take one worker with B = 256: trained",
             "Predicted, two are sooner at no B that both ran: with B = 128 sending takes 20.0 ms, "
             "a step of one 8.00 ms. Trained, four took 3.07× to 4.00×; for two that is undecided.",
             "At B = 128, where they come nearest, a step takes one worker 8.00 ms; two workers "
@@ -461,8 +463,9 @@ CASES = [
         "the cheapest is chosen",
         lab=made(limits={"aim": "cost"}),
         says=[
-            "Take one worker with B = 64 (a step takes 2.28 ms): trained, it reached 4% validation "
-            "error in 194 ms (predicted: 194 ms), no other measurably cheaper.",
+            "Take one worker with B = 64: trained, it reached 4% validation "
+            "error in 194 ms, 85.0 steps of 2.28 ms (predicted: 194 ms), no other "
+            "measurably cheaper.",
             "at 95% for all together: five took more workers' time.",
         ],
     ),
@@ -525,7 +528,7 @@ CASES = [
         "a rival's trainings are slower in the table",
         lab=made(trained_ratio=lambda n, b: 0.5 if n == 2 else 1.0),
         edits={"goal_trainings": where({"workers": 2}, **around("to_advised_ratio", 1.5))},
-        says=["Take one worker with B = 64 (a step takes 2.28 ms): trained, it reached"],
+        says=["Take one worker with B = 64: trained, it reached"],
     ),
     Case(
         "a deadline that the second batch keeps and the best may miss",
@@ -564,7 +567,7 @@ CASES = [
     Case(
         "a faster rival that costs more is none where cost decides",
         lab=made(trained_ratio=lambda n, b: 0.6 if n == 2 else 1.0, limits={"aim": "cost"}),
-        says=["in 194 ms (predicted: 194 ms), no other measurably cheaper"],
+        says=["in 194 ms, 85.0 steps of 2.28 ms (predicted: 194 ms), no other measurably cheaper"],
         never=["had advised"],
     ),
     Case(
@@ -593,12 +596,18 @@ CASES = [
     Case(
         "it takes longer than predicted",
         lab=made(trained_ratio=lambda n, b: 3.0),
-        says=["in 581 ms (longer than the 194 ms predicted), not measurably behind"],
+        says=[
+            "in 581 ms, 85.0 steps of 6.84 ms (longer than the 194 ms predicted), not "
+            "measurably behind"
+        ],
     ),
     Case(
         "it takes less than predicted",
         lab=made(trained_ratio=lambda n, b: 0.3),
-        says=["in 58.1 ms (sooner than the 194 ms predicted), not measurably behind"],
+        says=[
+            "in 58.1 ms, 85.0 steps of 684 µs (sooner than the 194 ms predicted), not "
+            "measurably behind"
+        ],
     ),
     Case(
         "without an interval of the check",
@@ -609,7 +618,8 @@ CASES = [
             )
         },
         says=[
-            "in 194 ms (predicted: 194 ms, not comparable), not measurably behind",
+            "in 194 ms, 85.0 steps of 2.28 ms (predicted: 194 ms, not comparable), not "
+            "measurably behind",
             "at 95% for all together: five could not be compared.",
         ],
     ),

@@ -610,20 +610,21 @@ CASES = [
             (
                 "alike",
                 where(),
-                "With two workers 62.7% of an epoch is computation, with four, sharing devices, "
-                "51.6%; the largest loss is loading (19.9%, 19.7%). Against that (not tried): load",
+                "The largest loss is loading: 19.9% of an epoch with two workers, 19.7% with four, "
+                "sharing devices; computation is 62.7% and 51.6%. Against that (not tried): load",
             ),
             (
                 "with another loss",
                 largest("sharing"),
-                "51.6%; the largest loss is loading with two (19.9%), contention between workers "
-                "with four (50.0%). Against the latter (not tried): give each worker a core",
+                "The largest loss with two workers is loading, 19.9% of an epoch, with four, "
+                "sharing devices, contention between workers, 50.0%; computation is 62.7% and "
+                "51.6%. Against the latter (not tried): give each worker a core",
             ),
             (
                 "and tried",
                 largest("exposed"),
-                "51.6%; the largest loss is loading with two (19.9%), waiting for communication "
-                "with four (50.0%). With four twice the batch (b = 256) is 1.25× as fast but costs",
+                "sharing devices, waiting for communication, 50.0%; computation is 62.7% and "
+                "51.6%. With four twice the batch (b = 256) is 1.25× as fast but costs",
             ),
             (
                 "two unclear",

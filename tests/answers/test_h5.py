@@ -55,7 +55,7 @@ CASES = [
         says=[
             "With four workers, keep the rate of one worker: accuracy 96.0%, more than one "
             "worker's 95.0%. N times the rate (93.0%, 2.00 points less) and the root of N (94.5%, "
-            "0.500 points less) lose accuracy. Each",
+            "0.500 points less) lose accuracy. On two nodes (not run) B and",
             "With four workers the linear rule and the square-root rule lose accuracy.",
             "comes with a gradual warm-up (Goyal et al., 2017); for Adam",
             "fewer updates: 312, 156 and 76. The fixed global batch is that of one",
@@ -84,7 +84,7 @@ CASES = [
             "With four workers, take the root of N times the rate, 0.002: accuracy 94.5%, within "
             "a point "
             "of one worker's 95.0%. N times the rate (93.0%), the fixed rate (96.0%) and the fixed "
-            "global batch (95.0%) show no measurable loss. Each",
+            "global batch (95.0%) show no measurable loss. On two nodes (not run) B and",
             "In short: With four workers, take the root of N times the rate, 0.002: accuracy "
             "94.5%, "
             "within a point of one worker's 95.0%.",
@@ -97,7 +97,8 @@ CASES = [
         says=[
             "With four workers, keep the rate of one worker: accuracy 96.0%, no measurable loss "
             "against one worker's 95.0% (up to 4.00 points may hide). N times the rate (93.0%), "
-            "the root of N (94.5%) and the fixed global batch (95.0%) show none either. Each",
+            "the root of N (94.5%) and the fixed global batch (95.0%) show none either. On "
+            "two nodes (not run) B and",
             "With four workers no rule measurably loses accuracy.",
             "no measurable loss",
         ],
@@ -114,7 +115,8 @@ CASES = [
         says=[
             "With four workers, raise the rate: N times (95.5%) and the root of N (94.5%) "
             "show no measurable loss against one worker's 95.0% (up to 2.00 and 3.00 points may "
-            "hide). The fixed rate (92.0%) loses 3.00 points (1.00 to 5.00). Each",
+            "hide). The fixed rate (92.0%) loses 3.00 points (1.00 to 5.00). On two nodes "
+            "(not run) B and",
             "In short: With four workers, raise the rate: N times (95.5%) and the root of N "
             "(94.5%) show no measurable loss against one worker's 95.0%.",
         ],
@@ -130,7 +132,7 @@ CASES = [
         says=[
             "With four workers, take N times the rate, 0.004: accuracy 95.5%, no measurable loss "
             "against one worker's 95.0%. The root of N (94.5%, 3.00 points less) and the fixed "
-            "rate (92.0%, 3.00 points less) lose accuracy. Each"
+            "rate (92.0%, 3.00 points less) lose accuracy. On two nodes (not run) B and"
         ],
         never=["raise the rate"],
     ),
@@ -203,7 +205,7 @@ CASES = [
             "With four workers, raise the rate: N times (93.0%) and the root of N (94.5%) "
             "show no measurable loss against one worker's 95.0%. The fixed rate (92.0%, 3.00 "
             "points less) and the fixed global batch (92.0%, "
-            "3.00 points less) lose accuracy. Each",
+            "3.00 points less) lose accuracy. On two nodes (not run) B and",
             "312, 156 and 76. At the rate of one worker so few updates may move the weights "
             "too little. S2 keeps the error at 8 times the batch with the unscaled rate, but that "
             "is 0.5 with SGD there and 0.001 with Adam here: how far a rate carries may depend on "
@@ -224,7 +226,7 @@ CASES = [
         says=[
             "With four workers the fixed rate loses accuracy.",
             "The root of N (94.5%) shows no measurable loss; the fixed rate (92.0%) loses 3.00 "
-            "points (1.00 to 5.00). Each",
+            "points (1.00 to 5.00). On two nodes (not run) B and",
             "At the rate of one worker so few updates may move the weights too little. The fixed",
         ],
         never=["S2 keeps"],
@@ -240,7 +242,7 @@ CASES = [
         edits=changed(apart(-0.05, -0.01), apart(-0.05, -0.01, 0.945, **FOUR, rule="linear")),
         says=[
             "With four workers no rule keeps the accuracy; at best, keep the rate of one worker: "
-            "accuracy 96.0%, one worker 95.0%. Each",
+            "accuracy 96.0%, one worker 95.0%. On two nodes (not run) B and",
             "With four workers every rule loses accuracy.",
         ],
         never=["lose accuracy"],
@@ -285,7 +287,7 @@ CASES = [
     Case(
         "several workers unavailable",
         edits=changed(gone("unavailable", workers=[2, 4])),
-        says=["No training of several workers has a result. Each"],
+        says=["No training of several workers has a result. On two nodes"],
     ),
     Case(
         "one worker diverged",

@@ -319,8 +319,16 @@ CASES = [
         edits={"speedup_losses": where(added_s_low=NAN, added_s_high=NAN)},
         says=["Of one worker's 3.48 s four save 2.61 s and add perhaps 382 ms. This"],
     ),
-    Case("waiting is the cause", edits=_cause("exposed"), says=["add 382 ms, over half of it waiting."]),
-    Case("loading is the cause", edits=_cause("loading"), says=["add 382 ms, over half of it loading."]),
+    Case(
+        "waiting is the cause",
+        edits=_cause("exposed"),
+        says=["add 382 ms, over half of it waiting."],
+    ),
+    Case(
+        "loading is the cause",
+        edits=_cause("loading"),
+        says=["add 382 ms, over half of it loading."],
+    ),
     Case("DDP is the cause", edits=_cause("overhead"), says=["over half of it overhead."]),
     Case("sharing is the cause", edits=_cause("contention"), says=["over half of it contention."]),
     Case(

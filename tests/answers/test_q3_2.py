@@ -130,7 +130,10 @@ CASES = [
             "link": where(**around("level_bytes", 1e12), alpha_s=1.0),
             "bandwidth": where(**around("busbw_bytes_per_s", 0.8e9), busbw_of_link_frac=0.5),
         },
-        says=["buckets reach 800 MB/s, 50.0%: by a fit messages this small (4.00 MB) are 100% latency. Each"],
+        says=[
+            "buckets reach 800 MB/s, 50.0%: by a fit messages this small (4.00 MB) are 100% "
+            "latency. Each"
+        ],
     ),
     *(
         Case(

@@ -54,10 +54,10 @@ CASES = [
     Case(
         "orders as they should be",
         says=[
-            "DataParallel is one process, DistributedDataParallel one per device; its processes "
-            "all-reduce gradients and share one permutation. Without set_epoch 8 of 8 later orders "
-            "repeat the first, with it 0 of 8, since only it tells the sampler the epoch; after "
-            "three epochs the test accuracy is lower without it (81.6%, with it 86.5%). In every",
+            "Without set_epoch 8 of 8 later orders repeat the first, with it 0 of 8, since only it "
+            "tells the sampler the epoch; after three epochs the test accuracy is lower without it "
+            "(81.6%, with it 86.5%). DataParallel is one process, DistributedDataParallel one per "
+            "device, which share a permutation and all-reduce gradients. In every",
             "with it none does; where the orders are the same the marks",
             "epoch after epoch. The later orders are those of each worker and seed.",
             "worker 0, seed 0. with set_epoch 1 0 0 7 9",

@@ -73,7 +73,8 @@ CASES = [
             "network. Timed",
             "Time to the target accuracy of each arm of the network of one hidden layer, medians",
             f"Expected before the run: “{made.EXPECTED[:-1]}”. What came out: at 0.02, the rate of "
-            f"SGD with the small batch, learners do not reach 95.0% test accuracy within 12 epochs with "
+            f"SGD with the small batch, learners do not reach 95.0% test accuracy within 12 "
+            f"epochs with "
             f"any seed. Under a constant gradient $g$ a step of SGD with momentum grows to 0.2 "
             f"$g$, one of learners to 0.0198 $g$: to move as far, learners need about 10 times the "
             f"rate. Compared "

@@ -207,7 +207,7 @@ def test_rows_that_lack_but_a_partial_iteration_are_counted_apart(make_report):
     }
     other = rate | {"workers": 4, "printed": 1.67}
     text = rendered(make_report(audits=[{**AUDIT, "findings": [rate, other]}]))
-    slight = "differ only by the last partial iteration in the bandwidth (off by 0.6% and 2.4%)."
+    slight = "lack the last partial iteration in the bandwidth (off by 0.6% and 2.4%)."
     assert f"Two of two rows {slight}" in text
     assert f"Not measured here: two of two rows {slight}" in text
     assert "not add up" not in text
@@ -218,10 +218,10 @@ def test_rows_that_lack_but_a_partial_iteration_are_counted_apart(make_report):
     assert text.index(">3.2<", of_wrong) < of_slight < text.index("24.4 iterations", of_wrong)
     text = rendered(make_report(audits=[{**AUDIT, "findings": [finding, rate, other]}]))
     # Of two rows there is one of each kind, and none without a finding.
-    counted = "One more differs only by the last partial iteration in the bandwidth (off by 0.6%)."
+    counted = "One more lacks the last partial iteration in the bandwidth (off by 0.6%)."
     assert 0 < text.index("One of two rows does not add up: the") < text.index(counted)
     assert (
-        "Not measured here: one of two rows does not add up, one more differs only by "
+        "Not measured here: one of two rows does not add up, one more lacks "
         "the last partial iteration; the speed-up at" in text
     )
     longer = {**AUDIT, "derived": [*AUDIT["derived"], AUDIT["derived"][0]]}

@@ -43,7 +43,7 @@ def test_what_is_far_off_is_told_from_what_is_off_by_a_thousandth():
         "Two of nine rows do not add up: the speed-up at N = 2, b = 512 is 1.231, not 1.186 "
         "(4.94604 s of one worker over 4.01706 s "
         "of two); at N = 1, b = 128 the epoch is 7.3% shorter with loading (16.94 s) than without "
-        "(18.28 s). Five more differ only by the last partial iteration in the bandwidth (off by "
+        "(18.28 s). Five more lack the last partial iteration in the bandwidth (off by "
         "0.096% to 2.3%) and two have no finding."
     ) in text
 

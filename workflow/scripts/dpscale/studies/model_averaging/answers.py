@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise, product
 
 from dpscale.derive.contrasts import by_chance
-from dpscale.derive.verdicts import beside as lies_beside
 from dpscale.reporting.answer import Value
 from dpscale.reporting.inputs import Inputs, Row, has_result, named_values
 from dpscale.reporting.question import Facts, Question
@@ -96,7 +95,7 @@ def as_tuned(first: Row, timed: Sequence[Row], processes: int) -> list[Row]:
 
     Of the same network and batch; none where that was not tuned. timed: the row of as many learners
     as the trainings have, None where so many were not timed; pace: where its throughput lies of
-    that of the number chosen.
+    that of the number chosen, launch by launch.
     """
     learners = first["learners"] // processes
     alike = [
@@ -110,7 +109,7 @@ def as_tuned(first: Row, timed: Sequence[Row], processes: int) -> list[Row]:
             learners=learners,
             chosen=row,
             timed=trained,
-            pace=lies_beside(trained, row, "samples_per_s") if trained else "unknown",
+            pace=trained["to_chosen"] if trained else "unknown",
         )
         for row in alike
         if row["chosen"]

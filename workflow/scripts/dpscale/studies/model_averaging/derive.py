@@ -79,10 +79,11 @@ PAIR_COLUMNS: Columns = (
 )
 LEARNER_COLUMNS: Columns = (
     columns("model per_learner_batch learners stacked status")
-    | intervals("samples_per_s gain_frac against_one_ratio against_plain_ratio")
+    | intervals("samples_per_s gain_frac against_one_ratio against_plain_ratio to_chosen_ratio")
     | columns("chosen first_stop most stops_early threshold_frac repeats runs message")
     | side("gain_side", "gain_frac", "threshold_frac")
     | side("faster_than_one", "against_plain_ratio", 1.0)
+    | side("to_chosen", "to_chosen_ratio", 1.0)
 )
 
 
@@ -332,7 +333,7 @@ def learners(throughputs: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
 
     gain_frac: throughput over that of one learner fewer, minus 1; against_one_ratio: over one
     stacked learner; against_plain_ratio: over the network trained by itself, which is the row
-    that is not `stacked`. Medians over launches, each the median of its repeats, and paired by
+    that is not `stacked`; to_chosen_ratio: over the number that is `chosen`. Medians over launches, each the median of its repeats, and paired by
     launch; of a single launch its repeats are. Like ratios scatter alike (`like_pairs`).
     Raises MixedMachinesError for runs of different machines.
     """
@@ -395,6 +396,9 @@ def _of_cell(own: pd.DataFrame, rates: Rates, priors: Mapping[str, Prior]) -> li
         for name, base_of in BASES.items():
             if (base := base_of(stacked, count)) in rates:
                 row |= interval_columns(name, paired_median_ratio(rate, rates[base], priors[name]))
+        if stacked and count != chosen:
+            to_chosen = paired_median_ratio(rate, rates[True, chosen], priors["gain_ratio"])
+            row |= interval_columns("to_chosen_ratio", to_chosen)
         for end in ("", "_low", "_high"):
             ratio = row.pop(f"gain_ratio{end}", None)
             row[f"gain_frac{end}"] = None if ratio is None else ratio - 1
