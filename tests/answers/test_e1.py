@@ -273,9 +273,8 @@ CASES = [
             "strategy_needs": needing({"way": "zero1", "workers": 2}, peak_bytes=round(5.5 * S))
         },
         says=[
-            "With two workers ZeRO-1 spares 3.81 MiB of state, but the peak falls by 1.91 MiB "
-            "alone "
-            "(the state is 33.3% of DDP's peak); no arm isolates what takes the rest."
+            "With two workers ZeRO-1 spares 3.81 MiB of state, but the peak falls by only 1.91 "
+            "MiB (the state is 33.3% of DDP's peak); no arm isolates what takes the rest."
         ],
     ),
     Case(
@@ -283,8 +282,7 @@ CASES = [
         lab=lab,
         edits={"strategy_needs": needing({"way": "zero1"}, peak_bytes=round(5.5 * S))},
         says=[
-            "33.3% of DDP's peak) and with four workers 3.81 MiB, and 1.91 MiB alone (the state is "
-            "33.3%"
+            "33.3% of DDP's peak) and with four workers 3.81 MiB, and 1.91 MiB (the state is 33.3%"
         ],
     ),
     Case(

@@ -329,7 +329,7 @@ CASES = [
                 ),
                 "published_local_sgd": where(POST_LOCAL, **around("measured", local)),
             },
-            says=[f"local SGD were not run here: {words}."],
+            says=[f"local SGD were not run here, but {words}."],
         )
         for lars, local, words in (
             (

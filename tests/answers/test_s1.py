@@ -502,7 +502,7 @@ CASES = [
                 judged(SMALL, "disagrees"), judged(SMALL | SGD | {"model": "mlp"}, "agrees")
             )
         },
-        says=["3.01× as large; at the smallest batches steps fall in proportion. From 16"],
+        says=["3.01× as large; at the smallest batches steps fall in proportion. Each"],
     ),
     Case(
         "perfect scaling of which no claim was judged",

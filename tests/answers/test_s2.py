@@ -69,7 +69,7 @@ BASE = trained()
 BOTH_KEEP = (
     "Up to B = 128, 4 times the reference, the scaled and the unscaled rate keep the error; at 256"
 )
-EITHER = "take the unscaled rate or the square root's"
+TAKE_EITHER = "take the unscaled rate or the square root's"
 LINEAR_KEEPS = (
     "the linear rule keeps the error within 1 point (unscaled: no measurable difference). At 8 "
     "times"
@@ -366,9 +366,9 @@ CASES = [
             says=[f"at 256 linear scaling raises it (5.10%, reference 2.10%){words}. Scaled there"],
         )
         for words, root, columns in (
-            (f": {EITHER} (2.20% each), which keeps it", FLAT, {"kept": "kept"}),
-            (f": {EITHER} (2.20%, 2.30%), which keeps it", (2.2, 2.4, 2.3), {"kept": "kept"}),
-            (f": {EITHER} (2.20% each), which may keep it", FLAT, {"kept": "undecided"}),
+            (f": {TAKE_EITHER} (2.20% each), which keeps it", FLAT, {"kept": "kept"}),
+            (f": {TAKE_EITHER} (2.20%, 2.30%), which keeps it", (2.2, 2.4, 2.3), {"kept": "kept"}),
+            (f": {TAKE_EITHER} (2.20% each), which may keep it", FLAT, {"kept": "undecided"}),
             (
                 ", the unscaled rate and the square root's just keep it on test data alone (2.20% "
                 "each)",
@@ -376,6 +376,19 @@ CASES = [
                 {"difference_frac_low": -0.0095, "kept_on_validation": False},
             ),
         )
+    ),
+    Case(
+        "the unscaled rate is as good as the linear rule, and begins at a rate that another beats",
+        lab=trained(
+            (study.Way(8, "fixed"), FLAT),
+            (study.Way(16, "fixed"), FLAT),
+            (study.LARGE, (5.0, 5.2, 5.1)),
+            (study.LARGE._replace(zero_gamma=False), (5.0, 5.2, 5.1)),
+            (study.LARGE._replace(warmup="none"), (5.1, 5.3, 5.2)),
+            (study.REFERENCE._replace(searched_lr=0.25), (1.2, 1.3, 1.25)),
+        ),
+        edits={"lr_scaling": both(AS_GOOD, where(LINEAR_AT_LARGE, kept="lost"))},
+        says=["not 12.1%. Base rate: 0.5, best tried 0.25. A step"],
     ),
     Case(
         "the unscaled rate is as good as the linear rule, which then has no result",

@@ -214,7 +214,7 @@ def test_rows_that_lack_but_a_partial_iteration_are_counted_apart(make_report):
     assert "Iterations that are not whole are wrong here" in text
     text = rendered(make_report(audits=[{**AUDIT, "findings": [other, finding]}]))
     of_wrong = text.index("What is wrong, what")
-    of_slight = text.index("Rows whose bandwidth only", of_wrong)
+    of_slight = text.index("Rows whose bandwidth leaves", of_wrong)
     assert text.index(">3.2<", of_wrong) < of_slight < text.index("24.4 iterations", of_wrong)
     text = rendered(make_report(audits=[{**AUDIT, "findings": [finding, rate, other]}]))
     # Of two rows there is one of each kind, and none without a finding.
