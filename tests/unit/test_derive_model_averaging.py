@@ -179,6 +179,8 @@ def test_learners_have_their_throughput_gain_and_the_choice():
     assert cell.loc[5, "against_one_ratio"] == pytest.approx(2.2)
     assert cell.loc[3, "against_plain_ratio"] == pytest.approx(1.5)
     assert list(cell.index[cell["chosen"]]) == [5]
+    assert cell.loc[3, "to_chosen_ratio"] == pytest.approx(1800 / 2200)
+    assert cell["to_chosen"].to_dict() == dict.fromkeys([1, 2, 3, 4], "below") | {5: "unknown"}
     assert list(cell.index[cell["first_stop"]]) == [3]
     assert cell["stops_early"].all()
 

@@ -333,8 +333,9 @@ def learners(throughputs: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
 
     gain_frac: throughput over that of one learner fewer, minus 1; against_one_ratio: over one
     stacked learner; against_plain_ratio: over the network trained by itself, which is the row
-    that is not `stacked`; to_chosen_ratio: over the number that is `chosen`. Medians over launches, each the median of its repeats, and paired by
-    launch; of a single launch its repeats are. Like ratios scatter alike (`like_pairs`).
+    that is not `stacked`; to_chosen_ratio: over the number that is `chosen`. Medians over launches,
+    each the median of its repeats, and paired by launch; of a single launch its repeats are. Like
+    ratios scatter alike (`like_pairs`).
     Raises MixedMachinesError for runs of different machines.
     """
     timed = runs[runs["kind"] == "learners"]
