@@ -479,8 +479,8 @@ CASES = [
         "a trained rival is faster",
         lab=made(trained_ratio=lambda n, b: 0.5 if n == 2 else 1.0),
         says=[
-            "at 95% for all together: two took more time, two took less time and one showed no "
-            "measurable difference.",
+            "at 95% for all together: two took more time, two took less time and one (four "
+            "workers with B = 256, 184 ms) showed no measurable difference.",
             "Take two workers with B = 128: trained, it took 126 ms to 4% validation error, 0.651× "
             "the time of one worker with B = 64, which the steps and the seconds of a step had "
             "advised.",

@@ -91,7 +91,7 @@ CASES = [
         "perfect scaling that the slope cannot confirm",
         says=[
             "By a fit (one hidden layer, plain SGD, 4% error) doubling B saves 40% of steps at B = "
-            "10.0 (ideal: 50%), 10% at 161 (critical batch size 40.1). Nesterov momentum makes it "
+            "10.0 (ideal: 50%), 10% at 161; critical batch size: 40.1. Nesterov momentum makes it "
             "3.01× as large. Each doubling saved 43.0% to 49.8% up to 16, 15.0% to 33.0% up to 256 "
             "and at most 6.06% beyond. With plain SGD B = 2 reaches the goal with 1 286 "
             "samples, B = 1024 with 31 744. The gradient",
@@ -203,7 +203,7 @@ CASES = [
         lab=searched(every=CLUSTER),
         says=[
             "By a fit (small residual network, plain SGD, 4% error) doubling B saves 40% of steps "
-            "at B = 37.4 (ideal: 50%), 10% at 599 (critical batch size 150). Momentum makes "
+            "at B = 37.4 (ideal: 50%), 10% at 599; critical batch size: 150. Momentum makes "
             "it 2.24× as large, "
             "Nesterov momentum 2.55×; at the smallest batches steps fall in proportion.",
             "reaches the goal (4% for the small residual network and 4% for the ResNet-20)",
@@ -344,7 +344,7 @@ CASES = [
         lab=searched(slope=0.4),
         says=[
             "By a fit (one hidden layer, plain SGD, 4% error) doubling B saves 40% of steps below "
-            "B = 2 (ideal: 50%), 10% at 19.3 (critical batch size 4.83). Nesterov momentum "
+            "B = 2 (ideal: 50%), 10% at 19.3; critical batch size: 4.83. Nesterov momentum "
             "does not change it "
             "measurably, 1.38×; even at the smallest batches steps do not fall in proportion. "
             "Each doubling saved 2.33% to 22.0% up to 1024. With plain SGD B = 2 reaches "
@@ -415,7 +415,7 @@ CASES = [
         says=[
             "Each doubling saved 10.0% to 39.3% up to 64 and at most 6.25% beyond.",
             "By a fit (one hidden layer, plain SGD, 4% error) doubling B saves 40% of steps below "
-            "B = 2 (ideal: 50%), 10% at 24.3 (critical batch size 6.08).",
+            "B = 2 (ideal: 50%), 10% at 24.3; critical batch size: 6.08.",
             "Steps fall less than in proportion from B = 2, the smallest; twice the batch saves "
             "10% or",
             " below B = 2 6.08",
@@ -436,7 +436,7 @@ CASES = [
         "momentum makes no difference",
         lab=searched(other=40.0, momentum="momentum"),
         says=[
-            "size 40.1). Momentum does not change it measurably, 1.00×.",
+            "size: 40.1. Momentum does not change it measurably, 1.00×.",
             "does not differ measurably (1.00× (0.94 to 1.06)).",
             "At the smallest batches momentum needs as many steps as plain SGD within a factor of "
             "1.5 (1.00×",
@@ -514,7 +514,7 @@ CASES = [
         lab=searched(sgd=1e7),
         says=[
             "By a fit (one hidden layer, Nesterov momentum, 4% error) doubling B saves 40% of "
-            "steps at B = 30.2 (ideal: 50%), 10% at 483 (critical batch size 121). With "
+            "steps at B = 30.2 (ideal: 50%), 10% at 483; critical batch size: 121. With "
             "plain SGD there is none (no "
             "bend); at the"
         ],
@@ -523,7 +523,7 @@ CASES = [
         Case(
             f"two kinds of momentum: {verdict}",
             edits={"goal_contrasts": contrasts(contrast="optimizer", model="mlp", **ratio)},
-            says=[f"size 40.1). Nesterov momentum {verdict}."],
+            says=[f"size: 40.1. Nesterov momentum {verdict}."],
         )
         for verdict, ratio in [
             ("makes it 3.00× as large, plain SGD 3.00×", around("b_crit_ratio", 3.0)),

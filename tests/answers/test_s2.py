@@ -393,7 +393,7 @@ CASES = [
             (study.REFERENCE._replace(searched_lr=0.25), (1.2, 1.3, 1.25)),
         ),
         edits={"lr_scaling": both(AS_GOOD, where(LINEAR_AT_LARGE, kept="lost"))},
-        says=["not 12.1%. Base rate: 0.5, best tried 0.25. A step"],
+        says=["not 12.1%. Begin below 0.5: 0.25 did better. A step"],
     ),
     Case(
         "the unscaled rate is as good as the linear rule, which then has no result",

@@ -90,8 +90,9 @@ CASES = [
         lab=EVEN,
         says=[
             "does not pay here: at equal batch SGD reaches 95.0% test accuracy 3.75 s (2.01 to "
-            "5.49) sooner, in 5.00 s against 8.75 s of eight learners (averaged copies; number "
-            "untuned). Epochs do not differ measurably (5.00 and 5.00); SGD has 1.75× the "
+            "5.49) sooner, in 5.00 s against 8.75 s of eight learners (averaged copies; "
+            "tuned: five). Epochs do not differ measurably (5.00 and 5.00); SGD has 1.75× "
+            "the "
             "throughput. Beside B = 16, learners have 1.71× the throughput but "
             "need 5.00 epochs, not 3.00: undecided in seconds. Expected",
             "difference in seconds. Each learner has weights",
@@ -476,7 +477,7 @@ CASES = [
         lab=trained({OWN: 4}, speeds=made.SPEEDS | {8: 2190.0}),
         edits={"learners": where(to_chosen_ratio_low=NAN, to_chosen_ratio_high=NAN)},
         says=[
-            "eight learners (averaged copies; number untuned). Epochs",
+            "eight learners (averaged copies; tuned: five). Epochs",
             "where tuning chooses five for their network and batch: 2 200 samples/s with five",
         ],
         never=["not measurably below"],

@@ -39,6 +39,7 @@ def facts_q3_2(inputs: Inputs) -> Facts:
             "fits": fits,
             "hooks": hooks,
             "links": inputs.rows("link"),
+            "looks": inputs.rows("looks"),
             "outlook": (predicted := outlook(inputs)),
             "samples": inputs.train_samples(name for row in predicted for name in row.runs),
         },
