@@ -68,6 +68,28 @@ CASES = [
         says=["Every worker evaluates the whole test set, ", " of that of four; without that"],
         never=["Other programs disturbed", "trained again"],
     ),
+    *(
+        Case(
+            f"four share devices that two do not, and train {words}",
+            edits={
+                "assignment": both(
+                    where(FOUR, oversubscribed=True, pace=pace), speedup(4, *interval)
+                )
+            },
+            says=[
+                "Here, with b = 128, two workers train 1.60× as fast as one (efficiency 80.2%); "
+                f"four, sharing devices, {words} (efficiency 62.9%). One worker reaches",
+                "In short: Here two workers train 1.60× as fast as one, four, sharing devices, "
+                f"{words}; test accuracy 93.0%, of one worker 95.0%.",
+            ],
+        )
+        for pace, interval, words in (
+            ("above", (2.4, 2.5, 2.6), "2.50×"),
+            ("below", (0.7, 0.75, 0.8), "only 0.750×"),
+            ("indistinct", (0.8, 1.1, 1.4), "1.10×, no measurable gain"),
+            ("unknown", (NAN, 0.75, NAN), "0.750× in one launch"),
+        )
+    ),
     Case(
         "both faster",
         says=[

@@ -64,7 +64,7 @@ CASES = [
             "changes what the test finds.",
             "in every seed. Without it that was 1.00% after epoch 1 and is 1.00% after epoch 3: no "
             "measurable growth; a running mean forgets, so it need not grow.",
-            "An evaluation needs one set",
+            "An evaluation takes one set",
             "by seed. not broadcast 0 yes 1.00%",
             "broadcast 1",
             "The drift of running statistics is larger without the broadcast in every seed. Right: "

@@ -55,7 +55,7 @@ def test_a_report_without_tables_has_no_such_part(make_report):
 
 def test_a_consistent_table_says_so(make_report):
     text = rendered(make_report(audits=[{**AUDIT, "findings": []}]))
-    assert "All 6 printed numbers follow from the times beside them." in text
+    assert "All 6 printed numbers agree with the numbers beside them." in text
     assert "What is wrong, what is right" not in text
 
 
@@ -64,7 +64,7 @@ def test_a_consistent_table_says_so(make_report):
     [
         ({"printed": 0, "checked": 0}, "prints no number that follows from its times"),
         ({"printed": 4, "checked": 0}, "Nothing could be checked: no one of 4 numbers is in a row"),
-        ({"printed": 4, "checked": 3}, "The 3 of 4 printed numbers that could be checked follow"),
+        ({"printed": 4, "checked": 3}, "The 3 of 4 printed numbers that could be checked agree"),
     ],
 )
 def test_a_table_is_called_consistent_only_as_far_as_it_was_checked(make_report, counts, words):

@@ -99,7 +99,7 @@ def chosen(roles: dict[str, Row], timed: list[Row]) -> dict[str, Any]:
     """Return the recommended cell and the others in roles, and the cells not told from the fastest.
 
     best: the best cell of each number of workers, predicted ones after the measured; sooner: of the
-    predicted ones the soonest, where it is sooner than the fastest that was measured.
+    predicted ones the soonest, where the whole interval is sooner than the fastest measured.
     """
     measured = [row for row in timed if not row["predicted"]]
     found = [row for row in measured if row["rank_of_workers"] == 1]
@@ -109,7 +109,7 @@ def chosen(roles: dict[str, Row], timed: list[Row]) -> dict[str, Any]:
     ]
     alike = [row for row in measured if row["to_fastest"] in ("indistinct", "unknown")]
     take = roles["recommended"]
-    sooner = [row for row in ahead if row["to_fastest_ratio"] < 1]
+    sooner = [row for row in ahead if (row["to_fastest_ratio_high"] or 1.0) < 1.0]
     return {
         "take": take,
         "roles": roles,
@@ -151,9 +151,9 @@ def confirmed(take: Row, further: list[Row], trained: list[Row]) -> list[Row] | 
     standing: `longer` where they did with every batch that was trained, `open` where all else may
     be as long as either the advised or the predicted, and else `not_longer`; ratios: to the
     advised, of each batch; longer: of those that took longer, longer_at and rest_at: global batches
-    that did and those that did not. None where all did, or not all are predicted to, where time is
-    not what is aimed at, where the recommended cell is not of the number that they are set beside,
-    and where one of them was not compared.
+    that did and those that did not; a number that was not compared is open. None where all that
+    were compared did, or not all are predicted to, where time is not what is aimed at, and where
+    the recommended cell is not of the number that they are set beside.
     """
     rows = []
     for row in further:
@@ -162,7 +162,7 @@ def confirmed(take: Row, further: list[Row], trained: list[Row]) -> list[Row] | 
             for one in trained
             if one["workers"] == row["next_workers"] and one["to_advised"] in VERDICTS[:3]
         ]
-        if not own or row["pays"] != "above" or row["workers"] != take["workers"]:
+        if row["pays"] != "above" or row["workers"] != take["workers"]:
             return None
         longer = [one for one in own if one["to_advised"] == "above"]
         rest = [one for one in own if one["to_advised"] != "above"]
@@ -173,7 +173,7 @@ def confirmed(take: Row, further: list[Row], trained: list[Row]) -> list[Row] | 
         rows.append(
             Row(
                 workers=row["next_workers"],
-                standing=("open" if wide else "not_longer") if rest else "longer",
+                standing="longer" if own and not rest else "open" if wide else "not_longer",
                 ratios=[one.value("to_advised_ratio", "ratio") for one in own],
                 longer=[one.value("to_advised_ratio", "ratio") for one in longer],
                 longer_at=[one["global_batch"] for one in longer],
@@ -181,7 +181,8 @@ def confirmed(take: Row, further: list[Row], trained: list[Row]) -> list[Row] | 
             )
         )
     rows.sort(key=lambda row: bool(row["standing"] != "longer"))
-    return rows if take["aim"] == "time" and rows and rows[-1]["standing"] != "longer" else None
+    unlike = any(row["ratios"] and row["standing"] != "longer" for row in rows)
+    return rows if take["aim"] == "time" and unlike else None
 
 
 def ends(move: Row, best: list[Row]) -> dict[str, Value]:
