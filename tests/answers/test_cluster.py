@@ -30,8 +30,8 @@ def without_rows(rows: Any) -> Any:
 def test_what_is_of_the_machine_does_not_carry_over() -> None:
     found = page()
     assert (
-        "Bytes carry over, times do not: the lab's 44.7 MB at 12.5 GB/s, not overlapped, leave two "
-        "workers 90% efficient from steps of 32.2 ms on, whatever b."
+        "Bytes carry over, times do not; by formula two workers are 90% efficient from steps of "
+        "32.2 ms and four from 48.3 ms: the lab's 44.7 MB at 12.5 GB/s, not overlapped."
     ) in plain(found.sentence)
     assert not too_long(found)
 
@@ -41,9 +41,7 @@ def test_what_gpus_showed_holds_for_their_like() -> None:
     gpus = tidy | {"runs": tidy["runs"].assign(device="NVIDIA H100 80GB HBM3 (700 W)")}
     found = closing(derived_lab(), gpus)
     assert "memory limits measured here hold for the same GPU" in found.sentence
-    assert "by formula, the lab's 44.7 MB at 12.5 GB/s, not overlapped, leave two" in plain(
-        found.sentence
-    )
+    assert "; by formula two workers are 90% efficient from steps of" in plain(found.sentence)
     assert not too_long(found)
 
 
@@ -93,9 +91,11 @@ PAYS = "and pay where three times that step is longer: at "
 def test_workers_gain_where_a_step_is_long_if_the_data_say_so() -> None:
     found = page(gains(("Q2", 40, 3.0), ("H3", 6, 1.0), ("E2", 1, 0.5)))
     assert plain(found.sentence).startswith(
-        "By formula the lab's 44.7 MB at 12.5 GB/s, not overlapped, leave two 90% efficient from "
-        "steps of 32.2 ms on, whatever b. Here four workers add 13.3 ms to one worker's step in "
-        "Q2, 18.0 ms in H3 and 7.00 ms in E2, " + PAYS + "40.0 ms (Q2, b = 32) they are 3.00×"
+        "By formula two workers are 90% efficient from steps of 32.2 ms and four from 48.3 ms: the "
+        "lab's 44.7 MB at 12.5 GB/s, not overlapped. Here four add 13.3 ms to one worker's "
+        "step in Q2, 18.0 ms in H3 and 7.00 ms in E2, "
+        + PAYS
+        + "40.0 ms (Q2, b = 32) they are 3.00×"
     )
     assert "hold on any machine; times do not." in plain(text_of(found))
     assert (
@@ -409,7 +409,7 @@ def test_a_study_that_was_left_out_is_not_spoken_of() -> None:
 def test_nothing_measured_leaves_the_formulas() -> None:
     empty = {name: rows.iloc[:0] for name, rows in full_lab().items()}
     found = closing(derived_of(empty), empty)
-    assert found.sentence.startswith("Bytes carry over, times do not: the lab's 44.7")
+    assert found.sentence.startswith("Bytes carry over, times do not; by formula two")
     assert "to be checked there" in text_of(found)
 
 
@@ -491,7 +491,7 @@ def _fastest(share: float) -> Edit:
 
 
 def test_the_batch_that_keeps_the_accuracy_stands_beside_that_of_the_sweep() -> None:
-    words = "H1, by accuracy too, takes b = 512."
+    words = "H1 takes b = 512."
     slower = _fastest(0.5)
     assert words in text_of(page(("assignment_utilisation", slower)))
     assert "looks at accuracy" not in text_of(page(("assignment_utilisation", _fastest(0.99))))
@@ -554,7 +554,7 @@ def test_the_critical_batch_size_bounds_the_global_batch(fit, says) -> None:
 def test_the_least_epoch_is_worked_for_the_first_cell() -> None:
     said = plain(text_of(page()))
     assert "90% efficiency: at N = 2 with b = 32 50.3 s (steps of 32.2 ms) at the full rate" in said
-    assert "two workers 90% efficient from steps of 32.2 ms on, whatever b." in said
+    assert "two workers are 90% efficient from steps of 32.2 ms and four from" in said
 
 
 def test_the_bound_is_of_the_momentum_that_the_lab_trains_with_where_s1_has_it() -> None:
@@ -576,17 +576,18 @@ def test_a_bound_of_another_momentum_is_not_called_the_labs() -> None:
 def test_a_prediction_for_more_workers_stands_beside_how_far_such_were_off() -> None:
     ahead = "what_if", where({"link": "fast"}, bytes_per_s=12.5e9)
     lines = (
-        "Q3.2 predicts eight, with the network here, 94.2% efficiency (b = 512, 12.5 "
-        "GB/s, latency 5.00 µs) if they do not contend; check it there"
+        "Q3.2 predicts eight, with this network, 94.2% efficiency (b = 512, 12.5 "
+        "GB/s, 5.00 µs) if they do not contend, at a B where S2 raised "
+        "the error; check it there"
     )
     found = page(ahead, ("step_prediction", without_rows))
-    off = ": here such predictions, contention included, missed by up to 11.6% (appendix of Q3.1)"
+    off = ": here, with contention, they missed by up to 11.6% (appendix of Q3.1)"
     assert lines + off + "." in plain(text_of(found))
     farther = "step_prediction", where({"workers": 4}, error_frac=-0.442)
     assert off + " and 44.2% (E2)." in plain(text_of(page(ahead, farther)))
     untried = page(ahead, ("prediction", without_rows), ("step_prediction", without_rows))
     assert lines + "." in plain(text_of(untried))
-    assert "contention included" not in text_of(untried)
+    assert "with contention" not in text_of(untried)
     assert "Q3.2 predicts" not in text_of(page())  # no link of the table's rate
     refused = page(("what_if", where(bytes_per_s=12.5e9, efficiency_frac=math.nan)))
     assert "Q3.2 predicts" not in text_of(refused)
@@ -618,10 +619,8 @@ def test_the_least_epoch_is_given_at_the_share_of_a_link_that_was_reached() -> N
 
 
 def test_what_buffers_are_for_is_answered_in_two_questions() -> None:
-    assert "and what buffers are sent for (Q6 and Q7) hold on any machine." in text_of(page())
-    assert "what buffers are sent for (Q7) hold on any machine." in text_of(
-        page(("wire", without_rows))
-    )
+    assert "and the use of buffers (Q6 and Q7) hold on any machine." in text_of(page())
+    assert "the use of buffers (Q7) hold on any machine." in text_of(page(("wire", without_rows)))
     lab = page(("stand_ins", where(same=True)))
     assert "on any machine" not in text_of(lab)
 
