@@ -65,6 +65,11 @@ def course(way: study.Way, rates: Sequence[float], **errors: Sequence[float]) ->
     )
 
 
+def beside(kept: str) -> str:
+    """What a remedy's error has beside it among others that the linear rule raises."""
+    return "" if kept == "lost" else f" ({kept})"
+
+
 BASE = trained()
 BOTH_KEEP = "Up to B = 128, 4 times the reference, scaled and unscaled rates keep the error; at 256"
 RISES = "linear scaling raises it (5.10%)"
@@ -288,7 +293,7 @@ CASES = [
             },
             says=[
                 "which keeps it: linear scaling raises it, to 12.1% bare, 5.10% with gradual "
-                "warm-up, 5.20% with zero gains, 5.10% with both. A step",
+                f"warm-up{beside(kept)}, 5.20% with zero gains{beside(gains)}, 5.10% with both. A",
                 "gradual one 4.00 5.10% (4.82 to 5.38) 3.00 percentage points (2.84 to 3.16) "
                 f"{RAISED.get(kept, kept)} ",
                 "none zero 4.00 5.20% (4.92 to 5.48) 3.10 percentage points (2.94 to 3.26) "
