@@ -651,7 +651,7 @@ CASES = [
             "stands in for it: take none of them yet.",
             "In short: No advice stands: trained, one worker with B = 64,",
         ],
-        never=["was trained to the goal with", "It was not checked", "Take one worker"],
+        never=["was trained to the goal with", "It was not checked", "Take one", "as long to the"],
     ),
     Case(
         "there was nothing to train",

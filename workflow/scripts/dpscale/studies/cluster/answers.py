@@ -14,8 +14,8 @@ from dpscale.vocabulary import words
 
 GainsBy = Literal["longer", "all", "none", "mixed", "unknown"]
 RANK = {"below": 0, "indistinct": 1, "above": 2}  # of verdicts on a speed-up
-WARMED = {"below": "helped", "above": "cost"}  # by where the error with warm-up lies
-LOWERS = {"above": "below", "below": "above"}  # an accuracy, as an error
+# Where an accuracy lies, by where its error lies, of those that differ measurably.
+AS_ACCURACY = {"below": "above", "above": "below"}
 AHEAD_WORKERS = 8  # a machine of as many devices
 
 # Shapes of Q1 that show up to which b the epoch gets shorter.
@@ -171,27 +171,26 @@ def _scaled_in_h5(inputs: Inputs) -> list[Row]:
 def _warm_up(inputs: Inputs) -> list[Row]:
     """Return what gradual warm-up changes at the scaled rate, in S2 with gains of one and in Q4.2.
 
-    warmed_frac: the accuracy with it less that without; no row where that is not measurable.
+    warmed_frac: the accuracy with it less that without, of side scaled_side; no row where that is
+    not measurable.
     """
     claims = inputs.rows("published_lr_scaling", claim="gradual_none_unit")
     remedies = inputs.rows("large_batch", arm="warmup", base="linear_scaling")
     found = [
         # The error without it less the error with it is what it gains in accuracy.
-        *(("S2", row, -(row["measured"] or 0), row["measured_side"]) for row in claims),
         *(
-            (
-                "Q4.2",
-                row,
-                row["test_accuracy_difference_frac"],
-                LOWERS.get(row["test_accuracy_side"]),
-            )
+            ("S2", row, -(row["measured"] or 0), AS_ACCURACY.get(row["measured_side"]))
+            for row in claims
+        ),
+        *(
+            ("Q4.2", row, row["test_accuracy_difference_frac"], row["test_accuracy_side"])
             for row in remedies
         ),
     ]
     return [
-        row | {"question": question, "warmed_frac": gain, "warmed": WARMED[side]}
+        row | {"question": question, "warmed_frac": gain, "scaled_side": side}
         for question, row, gain, side in found
-        if side in WARMED
+        if side in ("above", "below")
     ]
 
 
@@ -360,7 +359,6 @@ QUESTIONS = [
         | words("here asked", Way)
         | words("gains_by", GainsBy)
         | words("scaled_side", ("above", "indistinct", "below"))
-        | words("warmed", WARMED.values())
         | words("optimizer", TrainingConfig.model_fields["optimizer"].annotation),
     )
 ]
