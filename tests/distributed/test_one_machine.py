@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import psutil
 import pytest
@@ -20,11 +20,27 @@ from dpscale.records import read_record
 from dpscale.studies.choose.config import GridProtocol
 from dpscale.studies.strategies.config import SharingProtocol
 
+DNS_PORT = 53
 LAUNCH = Path(__file__).resolve().parents[2] / "workflow/scripts/launch.py"
 RENAMED = """
 import os, socket, sys
 socket.sethostname(sys.argv[1])
 os.execv(sys.argv[2], sys.argv[2:])
+"""
+# Starts a run beside a name server that answers nothing, and prints what it was asked.
+SILENT = """
+import socket, subprocess, sys
+server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+server.bind(("127.0.0.9", 53))
+server.settimeout(1)
+bound = 'mount --bind "$0" /etc/resolv.conf && exec "$@"'
+run = subprocess.Popen(["unshare", "--mount", "sh", "-c", bound, *sys.argv[1:]])
+while run.poll() is None:
+    try:
+        print(server.recv(1024).hex(), flush=True)
+    except TimeoutError:
+        pass
+sys.exit(run.returncode)
 """
 # Starts a run in whose workers torch neither makes nor reads pickles.
 UNPICKLED = """
@@ -54,9 +70,15 @@ class Call:
             f"--history={folder / 'attempts'}",
         ]
 
-    def start(self, *before: str, **environment: str) -> "subprocess.Popen[str]":
+    def start(
+        self, *before: str, stdout: IO[str] | None = None, **environment: str
+    ) -> "subprocess.Popen[str]":
         return subprocess.Popen(
-            [*before, *self.words], stderr=subprocess.PIPE, text=True, env=os.environ | environment
+            [*before, *self.words],
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=os.environ | environment,
         )
 
     def ends_well(self, process: "subprocess.Popen[str]") -> None:
@@ -66,7 +88,10 @@ class Call:
 
 
 def addresses(process: int) -> tuple[set[str], set[str]]:
-    """Where a process and its descendants listen, and with whom they are connected."""
+    """Where a process and its descendants listen, and with whom they are connected.
+
+    Without the name servers, which torch asks who 127.0.0.1 is: it needs no answer.
+    """
     listens, connected = set(), set()
     for one in family(process):
         try:
@@ -74,7 +99,7 @@ def addresses(process: int) -> tuple[set[str], set[str]]:
         except psutil.Error:  # it has just ended
             continue
         listens |= {s.laddr.ip for s in sockets if s.status in (psutil.CONN_LISTEN, "NONE")}
-        connected |= {s.raddr.ip for s in sockets if s.raddr}
+        connected |= {s.raddr.ip for s in sockets if s.raddr and s.raddr.port != DNS_PORT}
     return listens, connected
 
 
@@ -104,6 +129,19 @@ def test_a_host_whose_name_does_not_resolve_trains(launcher, tmp_path, name) -> 
     run.ends_well(run.start(*named))
     assert read_record(tmp_path / "record.json").rank_nodes == [name, name]
     assert History(tmp_path / "attempts").read()[0].host == name
+
+
+def test_a_name_server_that_is_silent_is_asked_once(launcher, tmp_path) -> None:
+    (resolver := tmp_path / "resolv.conf").write_text("nameserver 127.0.0.9\n")
+    silent = [sys.executable, "-c", SILENT, str(resolver)]
+    if subprocess.run([*silent, "/bin/true"], capture_output=True, check=False).returncode:
+        pytest.skip("cannot give this machine another name server for a while")
+    run = Call(launcher, tmp_path)
+    with (tmp_path / "asked").open("w+") as asked:
+        run.ends_well(run.start(*silent, stdout=asked))
+        asked.seek(0)
+        questions = asked.read().split()
+    assert len(questions) == len(set(questions))  # each begins with a number of its own
 
 
 @pytest.mark.parametrize(

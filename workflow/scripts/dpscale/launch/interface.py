@@ -14,7 +14,11 @@ def use_loopback() -> None:
 
     Without it gloo looks for the address of the host's name, and listens there. Gloo does so
     whatever the user set for several nodes; NCCL's sockets only begin a run, by what is set.
+    torch's stores ask for the name of 127.0.0.1 as they connect, and /etc/hosts seldom tells it
+    of an address that is mapped to IPv6: a name server that is silent is waited for a second, once,
+    where each run would wait for ten.
     """
+    os.environ.setdefault("RES_OPTIONS", "timeout:1 attempts:1")
     if name := interface_of(LOOPBACK):
         os.environ["GLOO_SOCKET_IFNAME"] = name
         os.environ.setdefault("NCCL_SOCKET_IFNAME", name)
