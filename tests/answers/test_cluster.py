@@ -30,8 +30,10 @@ def without_rows(rows: Any) -> Any:
 def test_what_is_of_the_machine_does_not_carry_over() -> None:
     found = page()
     assert (
-        "Bytes carry over, times do not; by formula two workers are 90% efficient from steps of "
-        "32.2 ms and four from 48.3 ms: the lab's 44.7 MB at 12.5 GB/s, not overlapped."
+        "On a cluster, start with two workers, b = 512 and rate 0.8: scaled as much, S2 "
+        "kept the error; at 12.5 "
+        "GB/s they are 90% efficient from steps of 32.2 ms without overlap. Bytes carry over, "
+        "times do not."
     ) in plain(found.sentence)
     assert not too_long(found)
 
@@ -85,24 +87,22 @@ def gains(*cells: tuple[Any, ...]) -> Any:
     return "worker_gains", lambda table: as_table(rows, GAINS)
 
 
-PAYS = "and pay where three times that step is longer: at "
+PAYS = "and pay where three times that step is longer: "
 
 
 def test_workers_gain_where_a_step_is_long_if_the_data_say_so() -> None:
     found = page(gains(("Q2", 40, 3.0), ("H3", 6, 1.0), ("E2", 1, 0.5)))
     assert plain(found.sentence).startswith(
-        "By formula two workers are 90% efficient from steps of 32.2 ms and four from 48.3 ms: the "
-        "lab's 44.7 MB at 12.5 GB/s, not overlapped. Here four add 13.3 ms to one worker's "
-        "step in Q2, 18.0 ms in H3 and 7.00 ms in E2, "
-        + PAYS
-        + "40.0 ms (Q2, b = 32) they are 3.00×"
+        "On a cluster, start with two workers, b = 512 and rate 0.8: scaled as much, S2 "
+        "kept the error; at 12.5 "
+        "GB/s they are 90% efficient from steps of 32.2 ms without overlap. Here four add 7.00 ms "
+        "to 18.0 ms to one's step, " + PAYS + "3.00× as fast at 40.0 ms (Q2, b = 32)."
     )
     assert "hold on any machine; times do not." in plain(text_of(found))
     assert (
-        "To one worker's step c four workers add a, and gain 4 c/(c + a): at 6.00 ms (H3 without "
-        "evaluations, b = 32) they train not measurably faster (1.00×), at 1.00 ms (E2, b = 32) "
-        "slower (0.500×). A step of four workers waits 5.05 ms to 34.6 ms (Q3.1): longer at a "
-        "larger b."
+        "To one worker's step c four workers add a, and gain 4 c/(c + a). Here a is 13.3 ms in Q2, "
+        "18.0 ms in H3 and 7.00 ms in E2. A step of four workers waits 5.05 ms to 34.6 ms (Q3.1): "
+        "longer at a larger b."
     ) in plain(text_of(found))
     assert not too_long(found)
 
@@ -128,32 +128,13 @@ def test_within_a_network_the_batch_alone_makes_steps_longer(of_q2, of_e2, parag
     assert not too_long(found)
 
 
-def test_beside_the_rule_stands_a_shorter_step_of_one_network_where_its_gain_grows() -> None:
-    def said(growth: float) -> str:
-        return plain(text_of(page(gains(("Q2", 40, 3.0, growth), ("E2", 1, 0.5)))))
-
-    assert "gain 4 c/(c + a): at 20.0 ms (Q2, b = 16) they train 2.00× as fast. A" in said(1.5)
-    assert "4 c/(c + a): at 1.00 ms (E2, b = 32) they train slower (0.500×). A" in said(1.05)
-
-
-def test_the_shortest_step_of_all_stands_beside_the_rule_unless_it_gains_more() -> None:
-    def said(*growth: float) -> str:
-        return plain(text_of(page(gains(("Q2", 40, 3.0), ("E2", 1, 0.5, *growth)))))
-
-    assert "at 500 µs (E2, b = 16) they train slower (0.250×)." in said(2.0)
-    assert "at 1.00 ms (E2, b = 32) they train slower (0.500×)." in said()
-    name, edit = gains(("Q2", 40, 3.0), ("E2", 1, 0.5, 0.4))
-    unlike = page((name, lambda rows: edit(rows).assign(growth_ratio=float("nan"))))
-    assert "at 1.00 ms (E2, b = 32) they train slower (0.500×)." in plain(text_of(unlike))
-
-
 @pytest.mark.parametrize(
     ("growth", "of_h3", "rest"),
     [
         (3.0, 1.3, "1.30× as fast, at 3.00 ms (Q2, b = 16) not measurably faster (1.00×)."),
         (2.0, 1.9, "1.90× as fast, at 3.00 ms (Q2, b = 16) 1.50× as fast."),
-        (2.0, 1.5, "1.50× as fast, at 3.00 ms (Q2, b = 16) 1.50× as fast."),
-        (2.0, 1.0, "not measurably faster (1.00×), at 3.00 ms (Q2, b = 16) 1.50× as fast."),
+        (2.0, 1.5, None),
+        (2.0, 1.0, None),
     ],
 )
 def test_a_shorter_step_that_gains_more_than_one_of_another_network_is_named(
@@ -163,8 +144,8 @@ def test_a_shorter_step_that_gains_more_than_one_of_another_network_is_named(
     said = plain(text_of(found))
     assert PAYS in said
     of_h3 = "at 2.00 ms (H3 without evaluations, b = 32) they train"
-    assert said.count(of_h3) == 1
-    assert said.partition(of_h3)[2].strip().startswith(rest)
+    assert said.count(of_h3) == bool(rest)
+    assert said.partition(of_h3)[2].strip().startswith(rest or "")
 
 
 def test_a_network_that_gains_less_with_longer_steps_takes_the_advice_back() -> None:
@@ -252,7 +233,8 @@ def test_a_bound_is_of_the_bytes_of_its_own_network() -> None:
 
 def test_one_question_alone_shows_no_order() -> None:
     said = text_of(page(gains(("Q2", 40, 3.0))))
-    assert "worker's step" not in said
+    assert "pay where" not in said
+    assert "To one worker's step" not in said
 
 
 def test_a_gain_is_of_each_batch_that_both_ran() -> None:
@@ -319,9 +301,14 @@ def scaled(of_q4: float, of_h5: float, of_s2: float, longer: float = 0.1) -> str
     [
         (
             (0.05, 0.04, 0.0),
-            "rate; neither was always better: scaling helped at 16× (Q4.2, +5.00 points) and 4× "
-            "(H5, +4.00 points); made no measurable difference at 8× (S2); cost accuracy at 32× "
-            "(S2, −",
+            "Scale the rate up to 16 times, and try the unscaled one too beyond: scaling helped at "
+            "16× (Q4.2, +5.00 points) and 4× (H5, +4.00 points); made no measurable difference at "
+            "8× (S2); cost accuracy at 32× (S2, −",
+        ),
+        (
+            (0.05, -0.04, 0.0),
+            "rate; neither was always better: scaling helped at 16× (Q4.2, +5.00 points); made no "
+            "measurable difference at 8× (S2); cost accuracy at 4× (H5, −4.00 points) and 32× (S2,",
         ),
         ((0.05, 0.04, 0.0, 0.0), "at 16× (Q4.2, +5.00 points, as did twice the epochs) and 4× (H5"),
         (
@@ -401,9 +388,29 @@ def test_a_step_of_one_worker_is_of_the_launches_that_the_speedup_is_of() -> Non
 
 def test_a_study_that_was_left_out_is_not_spoken_of() -> None:
     left_out = ("lr_scaling_elbow", "published_lr_scaling", "sweep_trend", "goal_fit")
-    said = text_of(page(*((name, without_rows) for name in left_out)))
+    unproved = "lab_cells", where(rule_holds="unknown")
+    said = text_of(page(unproved, *((name, without_rows) for name in left_out)))
     assert not {"S1", "S2", "Q1"} & set(re.findall(r"\b[A-Z]\d\b", said))
     assert "44.7 MB" in said
+
+
+@pytest.mark.parametrize(
+    ("edits", "says"),
+    [
+        (
+            {"rule_holds": "kept"},
+            "On a cluster, start with four workers, b = 512 and rate 1.6: scaled as much,",
+        ),
+        ({"rule_holds": "undecided"}, "By formula two workers are 90% efficient from steps of 32"),
+        ({"rule_holds": "kept", "batch_ratio": 1.0}, "By formula two workers are 90% efficient"),
+    ],
+)
+def test_a_start_is_the_largest_batch_that_scaling_is_shown_to_keep(edits, says) -> None:
+    found = page(("lab_cells", where(**edits)), gains(("Q2", 40, 3.0), ("E2", 1, 0.5)))
+    assert plain(found.sentence).startswith(says)
+    assert ("32.2 ms and four from 48.3 ms: the lab's 44.7 MB at" in plain(found.sentence)) == (
+        "formula" in says
+    )
 
 
 def test_nothing_measured_leaves_the_formulas() -> None:
@@ -455,7 +462,7 @@ def test_the_rate_of_the_reference_stands_where_it_keeps_what_the_rule_loses(
     caption = next(one.caption for one in found.tables if "by formula on a link" in one.caption)
     said = [
         "Where the rule raised the error and the reference's rate kept it, that rate is given.",
-        "–: the rule raised the error here at as many times.",
+        "–: neither it nor the reference's rate was shown to keep the error.",
     ]
     assert [words in caption for words in said] == notes
 
@@ -551,10 +558,11 @@ def test_the_critical_batch_size_bounds_the_global_batch(fit, says) -> None:
     )
 
 
-def test_the_least_epoch_is_worked_for_the_first_cell() -> None:
-    said = plain(text_of(page()))
-    assert "90% efficiency: at N = 2 with b = 32 50.3 s (steps of 32.2 ms) at the full rate" in said
-    assert "two workers are 90% efficient from steps of 32.2 ms and four from" in said
+def test_workers_are_added_by_the_step_of_one_with_nothing_hidden_and_with_all() -> None:
+    assert (
+        "from 32.2 ms (two workers) and 48.3 ms (four workers) on adding them is 90% efficient "
+        "with nothing hidden, below 3.22 ms and 4.83 ms not with all hidden (raise b first);"
+    ) in plain(text_of(page()))
 
 
 def test_the_bound_is_of_the_momentum_that_the_lab_trains_with_where_s1_has_it() -> None:
@@ -594,27 +602,14 @@ def test_a_prediction_for_more_workers_stands_beside_how_far_such_were_off() -> 
 
 
 def test_the_least_epoch_is_given_at_the_share_of_a_link_that_was_reached() -> None:
-    two = where({"workers": 2}, reached_frac=0.5, reached_base_s=101.0, gaining_base_s=11.2)
+    two = where({"workers": 2}, reached_frac=0.5, reached_base_s=101.0)
     said = plain(text_of(page(("lab_cells", two))))
     assert (
-        "that they reached here by their largest message (50.0% at N = 2 and 92.4% at N = 4)."
-        in said
+        "that they reached here by their largest message (50.0% at N = 2 and 92.4% at N = 4, over "
+        "loopback within one machine)." in said
     )
-    assert (
-        "which keeps 90% efficiency: at N = 2 with b = 32 50.3 s (steps of 32.2 ms) at "
-        "the full rate, 101 s at the "
-        "50.0% of it that was reached here; at that share any gain at all needs more than 11.2 s."
-        in said
-    )
-    unknown = page(
-        ("lab_cells", where(reached_frac=math.nan, reached_base_s=math.nan, gaining_base_s=11.2))
-    )
+    unknown = page(("lab_cells", where(reached_frac=math.nan, reached_base_s=math.nan)))
     assert "largest message" not in text_of(unknown)
-    assert (
-        "efficiency: at N = 2 with b = 32 50.3 s (steps of 32.2 ms) at the full rate; "
-        "any gain at all needs more than "
-        "11.2 s." in plain(text_of(unknown))
-    )
     assert "reached_base_s" not in cells(unknown)[0]
 
 

@@ -15,6 +15,7 @@ from dpscale.derive import formulas
         ("level_latency_seconds", (44_000_000, 4, 1e9), 0.011),
         ("added_step_seconds", (12.0, 1.5, 2), 4.0),  # 2 * 12 / (12 + 4) = 1.5
         ("affordable_epoch_seconds", (2.0, 4, 0.5), 8.0),  # T_N = 8/4 + 2 = 4, and 8/(4*4) = 0.5
+        ("affordable_hidden_seconds", (2.0, 4, 0.5), 4.0),  # T_N = 2, not 4/4, and 4/(4*2) = 0.5
         ("bounded_speedup", (3.0, 1.0, 4), 3.0),  # each step takes 4 s in place of 3 s
         ("allreduce_wire_bytes", (100, 4), 600),  # of all workers together: 4 times 150
         ("broadcast_wire_bytes", (38_560, 4), 115_680),

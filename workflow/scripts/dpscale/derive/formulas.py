@@ -209,6 +209,14 @@ def affordable_epoch_seconds(exchange_s: Number, workers: Number, efficiency: fl
     return workers * efficiency / (1 - efficiency) * exchange_s
 
 
+def affordable_hidden_seconds(exchange_s: Number, workers: Number, efficiency: float) -> Number:
+    """Return N*E*t: T_1 from which on N workers keep the efficiency E if computation hides t.
+
+    E = T_1/(N*T_N) with T_N = max(T_1/N, t), the least that it can be, solved for T_1.
+    """
+    return workers * efficiency * exchange_s
+
+
 def bounded_speedup(step_s: Number, exchange_s: Number, workers: Number) -> Number:
     """Return N*s/(s+t): T_1/T_N where each of N workers' steps takes one worker's s and all of t.
 

@@ -1,5 +1,6 @@
 """The closing page: what carries over to a cluster, what does not, and what formulas say of it."""
 
+import math
 from itertools import product
 from typing import Any, Literal
 
@@ -43,11 +44,13 @@ def facts_closing(inputs: Inputs) -> Facts:
         "sharing": any(row["oversubscribed"] for row in inputs.rows("scaling")),
         "swept": next((row for row in inputs.rows("sweep_trend") if row["shape"] in TURNS), None),
         "bound": bound,
+        "start": start(cells),
         "worked": next(iter(cells), None),
         "ahead": ahead(inputs, cells),
         "missed": missed(inputs),
         "elbow": next(iter(_elbows(inputs)), None),
-        "scalings": rates_scaled(inputs),
+        "scalings": (scalings := rates_scaled(inputs)),
+        "scaled_to": scaled_to(scalings),
         "warm_up": _warm_up(inputs),
         "on_test_alone": _on_test_alone(inputs),
         "more_epochs": next(map(_epochs, _as_good_as_scaling(inputs)), None),
@@ -72,7 +75,6 @@ def _gained(inputs: Inputs) -> dict[str, Any]:
             if gains and row["workers"] == gains[0]["workers"] and row["exposed_trend"]
         ],
         "lines": lines,
-        "ends": _ends(gains, lines),
         "gains_by": gains_by(gains, lines),
         "exception": exception(every),
     }
@@ -230,6 +232,32 @@ def _with_rule(inputs: Inputs, rule: str, batch: int) -> list[Row]:
     return inputs.rows("lr_scaling", role="arm", rule=rule, **cell)
 
 
+def scaled_to(scalings: list[Row]) -> float | None:
+    """Return up to how many times the rate scaling cost accuracy nowhere, where it did beyond.
+
+    None where it cost accuracy at as many times or fewer, or nowhere.
+    """
+    ratios = {
+        costs: [row["lr"] / row["base_lr"] for row in scalings if costs == _costs(row)]
+        for costs in (False, True)
+    }
+    kept, lost = max(ratios[False], default=math.inf), min(ratios[True], default=0.0)
+    return kept if kept < lost else None
+
+
+def _costs(row: Row) -> bool:
+    return bool(row["scaled_side"] == "below")
+
+
+def start(cells: list[Row]) -> Row | None:
+    """Return the lab's largest batch beyond its reference whose rate the linear rule gives.
+
+    Of those that S2 scaled as much without a higher error; None without one.
+    """
+    kept = [row for row in cells if row["rule_holds"] == "kept" and row["batch_ratio"] > 1]
+    return max(kept, key=lambda row: (row["global_batch"], row["workers"]), default=None)
+
+
 def rated_cells(inputs: Inputs) -> list[Row]:
     """Return the lab's cells, each with the rate to take, as far as S2 shows one.
 
@@ -268,21 +296,6 @@ def _as_good_as_scaling(inputs: Inputs) -> list[Row]:
 def _epochs(row: Row) -> float:
     """How many times as many epochs longer training has."""
     return float(row["epoch"] / row["base_epoch"])
-
-
-def _ends(gains: list[Row], lines: list[list[Row]]) -> list[Row]:
-    """Return the longest step and the shortest of its network, where the gain grows between them.
-
-    Where it does not: the longest step, and the shortest of all, of a least batch too unless that
-    gains more.
-    """
-    if not gains:
-        return []
-    for first, *_, largest in lines:
-        if largest["question"] == gains[0]["question"] and largest["growth"] == "above":
-            return [largest, first]
-    least = [rows[0] for rows in lines if RANK[rows[0]["pace"]] <= RANK[gains[-1]["pace"]]]
-    return gains[:1] + sorted([*gains[1:], *least], key=lambda row: row["step_s"])[:1]
 
 
 def gains_by(gains: list[Row], lines: list[list[Row]]) -> GainsBy:

@@ -9,6 +9,7 @@ from dpscale.derive.columns import as_table, known
 from dpscale.derive.formulas import (
     added_step_seconds,
     affordable_epoch_seconds,
+    affordable_hidden_seconds,
     bounded_speedup,
     level_latency_seconds,
     loader_steps,
@@ -49,7 +50,7 @@ CELLS = (
     columns("workers per_worker_batch global_batch")
     | reals("iterations sent_bytes")
     | columns("link_bytes_per_s transfer_s affordable_base_s affordable_step_s")
-    | columns("reached_frac reached_base_s gaining_base_s batch_ratio lr")
+    | columns("hidden_step_s reached_frac reached_base_s batch_ratio lr")
     | words("rule_holds", Rule)
     | intervals("speedup_ratio exposed_s")
     | words("checked", Checked)
@@ -163,9 +164,7 @@ def cells(
 
     reached_frac: the rate of the largest all-reduces here of as many workers over that of plain
     TCP; the least of several placements, null where they went another way than TCP.
-    reached_base_s: affordable_base_s on a link of which they reach that share. gaining_base_s: from
-    which epoch of one worker on N are faster at all, their efficiency above 1/N, at that share, or
-    at the full rate where none is known.
+    reached_base_s: affordable_base_s on a link of which they reach that share.
     """
     asked, own = lab(), _timed(scaling, runs)
     if asked.payload_bytes is None or asked.train_samples is None:
@@ -202,6 +201,7 @@ def _predicted(asked: Lab, workers: int, batch: int, reached: float | None) -> T
     iterations = loader_steps(samples, workers * batch)
     sent = ring_allreduce_bytes(size, workers) * iterations
     slower = sent / (reached * rate) if reached else None
+    exchange_s = ring_allreduce_bytes(size, workers) / rate
     return {
         "workers": workers,
         "per_worker_batch": batch,
@@ -212,13 +212,10 @@ def _predicted(asked: Lab, workers: int, batch: int, reached: float | None) -> T
         "transfer_s": sent / rate,
         "affordable_base_s": affordable_epoch_seconds(sent / rate, workers, EFFICIENCY),
         # Of N steps of one worker, in place of which N workers make one.
-        "affordable_step_s": affordable_epoch_seconds(
-            ring_allreduce_bytes(size, workers) / rate, workers, EFFICIENCY
-        )
-        / workers,
+        "affordable_step_s": affordable_epoch_seconds(exchange_s, workers, EFFICIENCY) / workers,
+        "hidden_step_s": affordable_hidden_seconds(exchange_s, workers, EFFICIENCY) / workers,
         "reached_frac": reached,
         "reached_base_s": slower and affordable_epoch_seconds(slower, workers, EFFICIENCY),
-        "gaining_base_s": affordable_epoch_seconds(slower or sent / rate, workers, 1 / workers),
     }
 
 
