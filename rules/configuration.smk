@@ -35,9 +35,11 @@ from dpscale.config.reading import read_argument, read_mapping
 from dpscale.plan import check_spec, needs_check
 from dpscale.plan.names import launch_of, pattern_of
 from dpscale.plan.spec import own_file
+from dpscale.processes import collect_garbage_rarely
 from dpscale.records.storage import write_text
 from dpscale.studies.completion import earlier_runs
 
+collect_garbage_rarely()  # of thousands of jobs that live as long as the call
 IS_MAIN = workflow.exec_mode == ExecMode.DEFAULT  # not the snakemake inside a job
 IS_MODULE = not workflow.modifier.is_main_snakefile()
 

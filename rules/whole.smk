@@ -23,19 +23,27 @@ MADE = [
 SHOWN = 5
 
 
-def refuse_missing_words():
-    """Before anything is measured: words that an answer may need at the end, and that are not there.
+@cache
+def check_words():
+    """The process that looks for words that an answer may need at the end, and that are not there.
 
-    They were, where the answers are newer than templates and modules.
+    None where the answers are newer than templates and modules: then they were there.
     """
     answers = Path(RESULTS, "answers.json")
     made = answers.stat().st_mtime if answers.exists() else 0
     read = [*QUESTIONS, *modules("check_words")(None)]
-    if any(os.path.getmtime(path) > made for path in read):
-        script = [sys.executable, SCRIPTS / "check_words.py"]
-        ended = subprocess.run(script, stderr=subprocess.PIPE, text=True)
-        if ended.returncode:
-            raise WorkflowError(ended.stderr)
+    if all(os.path.getmtime(path) <= made for path in read):
+        return None
+    script = [sys.executable, SCRIPTS / "check_words.py"]
+    return subprocess.Popen(script, stderr=subprocess.PIPE, text=True)
+
+
+def refuse_missing_words():
+    """Before anything is measured."""
+    if process := check_words():
+        _, missing = process.communicate()
+        if process.returncode:
+            raise WorkflowError(missing)
 
 
 def keep_dataset():
@@ -68,6 +76,8 @@ def keep_dataset():
 def gathered(part):
     """The records of a part of the runs. Snakemake asks while it plans jobs that need the tables."""
     if IS_MAIN:
+        if not workflow.dryrun:
+            check_words()  # while the rest is planned
         mark_damaged()
     return expand(f"{RUN}/record.json", run=PARTS[part])
 

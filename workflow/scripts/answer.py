@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 from dpscale.errors import one_line
+from dpscale.processes import collect_garbage_rarely
 from dpscale.records.storage import read_table, write_text
 from dpscale.reporting.answer import dump_answers
 from dpscale.studies import answer_all, closing, schemas, tables
@@ -36,6 +37,7 @@ def main() -> None:
         help="the answers; closing.json, beside it, is the report's last page",
     )
     given = parser.parse_args()
+    collect_garbage_rarely()
     tidy = {
         name: read_table(given.tables / f"{name}.parquet", columns)
         for name, columns in schemas().items()

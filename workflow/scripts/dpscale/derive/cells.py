@@ -171,8 +171,17 @@ class Launches:
     def epoch_s(self, cell: Cell | None, arm: str) -> pd.Series:
         """Return the epoch seconds of a cell in one arm, a value for each launch; see `of`."""
         if (cell, arm) not in self._epochs:
-            self._epochs[cell, arm] = self.of(cell, arm)["epoch_s"]
+            self._epochs[cell, arm] = self._medians_of(cell, arm)
         return self._epochs[cell, arm]
+
+    def _medians_of(self, cell: Cell | None, arm: str) -> pd.Series:
+        """The seconds of `of`; of several launches without a table: six times sooner."""
+        runs = sorted(cell.runs) if cell and cell.status == "complete" else []
+        timed = [run for run in runs if (arm, run) in self._seconds]
+        if len(timed) < 2:
+            return self.of(cell, arm)["epoch_s"]
+        seconds = [self._seconds[arm, run]["epoch_s"] for run in timed]
+        return pd.Series(seconds, pd.Index(timed, dtype=object, name="run"), name="epoch_s")
 
     def log_pair(self, base: Cell, cell: Cell, arm: str) -> tuple[pd.Series, pd.Series] | None:
         """Return the logarithms of the epochs of two cells in one arm, of launches both have.

@@ -307,26 +307,36 @@ def worker_gains(
     timed = {question: own for question, own in found.items() if own}
     workers = _compared(list(timed.values()))
     fits = link[link["workers"] == workers].dropna(subset="beta_bytes_per_s").to_dict("records")
+    described = runs.set_index("run")[["workers", "payload_bytes", "model"]].to_dict("index")
     rows = [
-        row | _bound(row, fits, runs)
+        row | _bound(row, fits, described)
         for question, own in timed.items()
         if workers
-        for row in _gains(question, own, workers, runs)
+        for row in _gains(question, own, workers, described)
     ]
     return as_table(rows, GAINS)
 
 
-def _bound(gain: TableRow, fits: list[TableRow], runs: pd.DataFrame) -> TableRow:
+Described = Mapping[str, TableRow]  # workers, payload_bytes and model of runs
+
+
+def _values(described: Described, runs: Iterable[str], column: str) -> set[Any]:
+    """What is known of some runs in a column."""
+    return {described[run][column] for run in runs if pd.notna(described[run][column])}
+
+
+def _bound(gain: TableRow, fits: list[TableRow], described: Described) -> TableRow:
     """The speed-ups that bytes leave, alone and with latency; none of an unknown size or link."""
-    own = runs[runs["run"].isin(gain["runs"].split()) & (runs["workers"] == gain["workers"])]
-    sizes = own["payload_bytes"].dropna().unique()
+    workers = gain["workers"]
+    several = [run for run in gain["runs"].split() if described[run]["workers"] == workers]
+    sizes = _values(described, several, "payload_bytes")
     if len(sizes) != 1 or not fits:
         return {}
-    workers, rate = gain["workers"], fits[0]["beta_bytes_per_s"]
+    (size,), rate = sizes, fits[0]["beta_bytes_per_s"]
     latencies = {"bound_ratio": 0.0, "latency_bound_ratio": fits[0]["alpha_s"]}
     return {
         name: bounded_speedup(
-            gain["step_s"], ring_allreduce_seconds(sizes[0], workers, alpha_s, rate), workers
+            gain["step_s"], ring_allreduce_seconds(size, workers, alpha_s, rate), workers
         )
         for name, alpha_s in latencies.items()
     }
@@ -350,7 +360,7 @@ def _cells(rows: pd.DataFrame) -> dict[tuple[int, int], TableRow]:
 
 
 def _gains(
-    question: Timed, cells: dict[tuple[int, int], TableRow], workers: int, runs: pd.DataFrame
+    question: Timed, cells: dict[tuple[int, int], TableRow], workers: int, described: Described
 ) -> Iterator[TableRow]:
     """What so many workers gain with each batch per worker that one worker has too."""
     batches = sorted(batch for n, batch in cells if n == workers and (1, batch) in cells)
@@ -358,10 +368,10 @@ def _gains(
     for batch, ratio in zip(batches, gained, strict=True):
         alone, several = cells[1, batch], cells[workers, batch]
         names = " ".join([alone["runs"], several["runs"]])
-        models = runs.loc[runs["run"].isin(names.split()), "model"].dropna().unique()
+        models = _values(described, names.split(), "model")
         row: TableRow = {
             "question": question,
-            "model": models[0] if len(models) == 1 else None,
+            "model": models.pop() if len(models) == 1 else None,
             "workers": workers,
             "per_worker_batch": batch,
             "largest": batch == max(batches),

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -219,16 +220,16 @@ def _note(row: Mapping[str, Any]) -> str | None:
 
 
 def _link_rate(
-    row: Mapping[str, Any], link: pd.DataFrame, links: pd.DataFrame
+    link: pd.DataFrame, links: pd.DataFrame, workers: int, nodes: int | None
 ) -> dict[str, float | str]:
     """Return the link's rate, where it is from and which runs: configured, else raw TCP's."""
     names = [f"link_bytes_per_s{end}" for end in ("", "_low", "_high")]
     own = links.loc[links["own"], "bytes_per_s"].dropna()
     if len(own):
         return dict.fromkeys(names, own.iloc[0]) | {"link_source": "configured"}
-    alike = link["workers"] == row["workers"]
-    if known(row["nodes"]) is not None:
-        alike &= link["nodes"] == row["nodes"]
+    alike = link["workers"] == workers
+    if nodes is not None:
+        alike &= link["nodes"] == nodes
     measured = link[alike & link["tcp_bytes_per_s"].notna()]
     if measured.empty:
         return {}
@@ -262,6 +263,7 @@ def bandwidth(
     """
     require_same_machine(in_study(runs, "scaling"))
     rows, backends = [], runs.set_index("run")["backend"]
+    link_rate = cache(partial(_link_rate, link, links))  # of thousands of cells few differ
     for row, cell in with_cells(communication, runs):
         moved = ring_allreduce_bytes(float(cell.payload_bytes or math.nan), cell.workers)
         found = cell.columns() | {"iterations": cell.iterations, "moved_bytes": moved}
@@ -274,7 +276,7 @@ def bandwidth(
             ends = (f"{name}_bytes_per_s{end}" for end in ("", "_low", "_high"))
             rates = bytes_per_second(moved, cell.iterations, usable)
             found |= dict(zip(ends, rates, strict=True))
-        found |= _link_rate(row, link, links) | {"note": _note(row)}
+        found |= link_rate(cell.workers, cell.nodes) | {"note": _note(row)}
         timed = known(row["subtraction_s"]) is not None
         found["no_rate"] = NO_TIME.get(of_row(row, "subtraction_s")) if timed else "not measured"
         if found["no_rate"] is None:
