@@ -205,7 +205,8 @@ CASES = [
                 f"linear scaling raises it (5.10%). ",
                 [
                     "In short: Scaling the rate keeps the error up to B = 128; at B = 256 the "
-                    "unscaled rate does (2.20%, scaled 5.10%)."
+                    "unscaled rate does (2.20%, scaled 5.10%).",
+                    "At B = 256 the error of the unscaled rate less that of the linear rule is −",
                 ],
                 ["unscaled: no", "just keeps", "test data alone"],
             ),
@@ -983,8 +984,9 @@ CASES = [
                 (0.6, 0.4, 0.5, 0.1),
                 (0.6, 0.6, 0.7, 0.6),
                 f"{LOSING} training gets worse while the rate rises: from 8.25 to 16 the median "
-                f"training error goes from 40.0% to 50.0%. When the rate is cut the "
-                f"training error is 50.0%, the validation error still 70.0%.",
+                f"training error goes from 40.0% to 50.0%. In the last epoch before the rate is "
+                f"cut the "
+                f"training error is 50.0%, the validation error 70.0%.",
             ),
             (
                 (0.5, 8.25, 16.0, 1.6),
@@ -996,8 +998,9 @@ CASES = [
                 (16.0, 16.0, 16.0, 1.6),
                 (0.6, 0.5, 0.4, 0.1),
                 (0.6, 0.5, 0.5, 0.1),
-                f"{LOSING} when the rate is cut the training error is 40.0%, the validation "
-                f"error still 50.0%.",
+                f"{LOSING} in the last epoch before the rate is cut the training error is 40.0%, "
+                f"the validation "
+                f"error 50.0%.",
             ),
             ((16.0, 16.0, 16.0, 16.0), (0.6, 0.5, 0.4, 0.1), (0.6, 0.5, 0.5, 0.1), ""),
             ((0.5, 8.25, 16.0, 1.6), (NAN, NAN, NAN, NAN), (0.6, 0.5, 0.5, 0.1), ""),

@@ -146,17 +146,39 @@ def an_image(part: str, row: Row, base: Row) -> Value:
     return ratio_of(took, base_took)
 
 
+def _beside_assignment(inputs: Inputs, found: Sequence[Row]) -> dict[str, Any]:
+    """Return how many steps H1's batches make beside that of the assignment, and in H2 to H6.
+
+    as_assigned: the assignment's batch, where it was trained as a larger one. asked: the steps of
+    an epoch with the first batch and with the assignment's, where they differ, and updates with the
+    first and with the last. elsewhere: the batch of a worker in H2 to H6, None where they have
+    several; crew: the most workers there, and crew_asked: the steps of an epoch that they make of
+    both batches.
+    """
+    samples = inputs.train_samples(found[0].runs)
+    first, last = (row["per_worker_batch"] for row in (found[0], found[-1]))
+    linear = _complete(_trainings(inputs)[1])
+    elsewhere = {row["per_worker_batch"] for row in linear}
+    crew = max((row["workers"] for row in linear), default=1)
+    larger = {row["per_worker_batch"]: row for row in found[1:]}
+    return {
+        "assigned": ASSIGNED,
+        "samples": samples,
+        "as_assigned": larger.get(ASSIGNED["batch"]),
+        "asked": steps_of_batches(samples, first, ASSIGNED["batch"]),
+        "updates": steps_of_batches(samples, first, last),
+        "elsewhere": elsewhere.pop() if len(elsewhere) == 1 else None,
+        "crew": crew,
+        "crew_asked": steps_of_batches(samples, crew * first, crew * ASSIGNED["batch"]),
+    }
+
+
 def facts_h1(inputs: Inputs) -> Facts:
     """Return the batches of one worker: the first, the last, the fastest, and what it awaits.
 
-    asked: the steps of an epoch with the first batch and with the assignment's, where they differ;
-    elsewhere: the batch of a worker in H2 to H6, None where they have several; crew: the most
-    workers there, and crew_asked: the steps of an epoch that they make of both batches.
-    as_assigned: the latter, where it was trained as a larger one. raises: whether a larger batch is
-    advised first, and advised: which, with advised_gain; costs: whether the fastest is not, since
-    it learns less in as many epochs. busy: the utilisation with each.
-    updates: the steps of an epoch with the first batch and with the last, where they differ.
-    steps: the seconds of a step of the first and of the fastest batch, longer: their ratio.
+    raises: whether a larger batch is advised first, and advised: which, with advised_gain; costs:
+    whether the fastest is not, since it learns less in as many epochs. busy: the utilisation with
+    each. steps: the seconds of a step of the first and of the fastest batch, longer: their ratio.
     gained: how many times the samples a second of the first batch the fastest has.
     an_image: what loading and computing take for each image with the last batch beside the first.
     loading: the batch that was trained with `more` loading processes too, and the gain of that;
@@ -174,29 +196,11 @@ def facts_h1(inputs: Inputs) -> Facts:
     said: dict[str, Any] = {"rows": rows, "found": found, "published": [], "loading": None}
     if not missing:
         said["loading"] = next((_loading(row, found) for row in _complete(ahead)), None)
-        samples = inputs.train_samples(found[0].runs)
         best = max(found, key=lambda row: row["samples_per_s"] or 0.0)
-        as_assigned = next(
-            (row for row in found[1:] if row["per_worker_batch"] == ASSIGNED["batch"]), None
-        )
         crowd = [row for row in found if row["crowded"]]
         advised = next(row for row in found if row["advised"])
-        batches = (found[0]["per_worker_batch"], ASSIGNED["batch"])
-        linear = _complete(_trainings(inputs)[1])
-        elsewhere = {row["per_worker_batch"] for row in linear}
-        crew = max((row["workers"] for row in linear), default=1)
-        said |= {
+        said |= _beside_assignment(inputs, found) | {
             "published": _published(inputs, "utilisation_frac"),
-            "assigned": ASSIGNED,
-            "samples": samples,
-            "as_assigned": as_assigned,
-            "asked": steps_of_batches(samples, *batches),
-            "elsewhere": elsewhere.pop() if len(elsewhere) == 1 else None,
-            "crew": crew,
-            "crew_asked": steps_of_batches(samples, *(crew * batch for batch in batches)),
-            "updates": steps_of_batches(
-                samples, found[0]["per_worker_batch"], found[-1]["per_worker_batch"]
-            ),
             "gain": gain_without(found[0].load_frac),
             "best": best,
             "raises": advised is not found[0] and not crowd,

@@ -164,7 +164,12 @@ def levels(rows: Sequence[Row]) -> dict[str, Any]:
         if phase not in places and _falls([row[f"{phase}_s"] for row in further])
     ]
     level = [Row(phase=phase) for phase in places]
-    return {"from_batch": start["per_worker_batch"], "level": level, "falling": falling}
+    return {
+        "from_batch": start["per_worker_batch"],
+        "within_frac": LEVEL_FRAC,
+        "level": level,
+        "falling": falling,
+    }
 
 
 def _is_seen(rows: Sequence[Row], phase: str) -> bool:
