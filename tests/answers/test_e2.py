@@ -518,6 +518,38 @@ CASES = [
         never=["ake one worker"],
     ),
     Case(
+        "two numbers of workers have no batch in common",
+        lab=lab,
+        edits={
+            "doublings": where(
+                footing=None,
+                **dict.fromkeys(
+                    [
+                        f"{name}_ratio"
+                        for name in ("batch", "sharing", "communication", "samples", "retuned")
+                    ],
+                    float("nan"),
+                ),
+            )
+        },
+        says=["Take one worker with B = 64: trained"],
+        never=["Perfect sharing", "a product"],
+    ),
+    Case(
+        "the soonest and cheapest by prediction was slow when trained, its rivals were not",
+        lab=made(
+            step_s=lambda n, b: 0.01 * n,
+            silent_s=by_samples,
+            trained_ratio=lambda n, b: 3.0 if n == 1 else 0.2,
+        ),
+        says=[
+            "which the steps and the seconds of a step had advised.",
+            "By the predictions one worker with B = 256 is the cheapest too (",
+            "trained with the same seeds and compared with one worker with B = 256, at 95% for",
+        ],
+        never=["The advised setting is", "longer steps to show", "no other setting trades"],
+    ),
+    Case(
         "four of five seeds of the advised one missed the goal",
         lab=four_missed,
         says=[
@@ -598,7 +630,7 @@ CASES = [
             "Take four workers with B = 256 (a step takes one worker 6.12 ms): trained, it took "
             "184 ms",
             "one worker with B = 64, which the steps and the seconds of a step had advised, missed "
-            "the deadline.",
+            "the deadline by 1.14× (upper ends decide).",
         ],
     ),
     Case(

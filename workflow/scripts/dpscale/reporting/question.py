@@ -241,7 +241,7 @@ def _placed(columns: Sequence[Column], rows: Sequence[Row]) -> list[Column]:
 def _cell(row: Row, column: Column, said: Wording | None) -> AnswerCell:
     found: AnswerCell = row.get(column.key)
     if isinstance(said, Mapping):
-        return said[found]
+        return said[found] if found is not None else said.get(None)
     if said:
         return texts.plain(words.squeezed(str(said(row))))
     counted = found is not None and not row.runs  # a name of the row, and of no run
