@@ -322,6 +322,17 @@ def test_both_rates_are_to_be_tried_and_what_scaling_did_stands_beside(changes, 
     assert says in scaled(*changes)
 
 
+def test_a_rate_that_scaling_nowhere_made_worse_is_scaled() -> None:
+    unlost = "lr_scaling_elbow", where({"rule": "linear"}, lost_batch=None)
+    gained = where({"rule": "linear", "workers": 4}, **around("fixed_difference_frac", 0.04, 0.01))
+    better = where(
+        {"arm": "linear_scaling", "base": "large"},
+        **around("test_accuracy_difference_frac", 0.05, 0.01),
+    )
+    said = plain(text_of(page(unlost, ("assignment", gained), ("large_batch", better))))
+    assert "Scale the rate with the batch: scaling helped at 16× (Q4.2, +5.00 points" in said
+
+
 def test_as_many_times_the_epochs_are_counted() -> None:
     longer = where({"arm": "more_epochs"}, test_accuracy_difference_frac_low=-1.0, epoch=15)
     assert "as did 3 times the epochs)" in text_of(page(("large_batch", longer)))
