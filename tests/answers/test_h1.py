@@ -174,6 +174,11 @@ CASES = [
         )
     ),
     Case(
+        "the training with more loading processes failed",
+        edits={"assignment_loading": both(*_loading(1.0).values(), where(status="failed"))},
+        says=["withheld: one result that it needs is missing", "assignment_loading, b = 128: fail"],
+    ),
+    Case(
         "every larger batch learns less",
         edits=_batches(_between(0.8), FIRST_OF_THREE, _learns(128, -0.1), _learns(1024, -0.2)),
         says=[
