@@ -11,7 +11,7 @@ import pytest
 from builders import Tables, derived_lab, empty_lab, full_lab
 from dpscale.reporting.answer import Answer, Value, dump_answers, load_answers
 from dpscale.reporting.inputs import Inputs
-from dpscale.studies import answer_all, answer_one, asked_by, derived_of, question_ids
+from dpscale.studies import answer_all, answer_one, asked_by, closing, derived_of, question_ids
 from script_calls import Ended, call
 
 # Of the studies that the made-up lab ran: one's own has its lab in a test of its own.
@@ -130,6 +130,25 @@ def test_a_failed_run_withholds_as_a_missing_one_does():
     tidy["runs"].loc[tidy["runs"]["run"] == "scaling-n4-b128", "status"] = "failed"
     found = answer_one("Q2", Inputs(derived_of(tidy), tidy))
     assert found.missing == ["scaling, N = 4, b = 128: failed"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("status", ["failed", None])
+@pytest.mark.parametrize("study", sorted(set(full_lab()["runs"]["study"])))
+def test_arms_that_failed_or_were_left_out_cost_no_answer(study, status):
+    every = full_lab()["runs"]
+    for _, arm in every[every["study"] == study].groupby(every["arm"].astype(object).fillna("")):
+        tidy = {
+            name: rows[~rows["run"].isin(arm["run"])] if "run" in rows else rows
+            for name, rows in full_lab().items()
+        }
+        if status:
+            tidy["runs"] = every.assign(
+                status=every["status"].mask(every["run"].isin(arm["run"]), status)
+            )
+        derived = derived_of(tidy)
+        found = [*answer_all(derived, tidy), closing(derived, tidy)]
+        assert not {one.id: one.error for one in found if one.status == "failed"}
 
 
 def test_values_of_a_missing_cell_are_null_and_those_of_others_stay():
