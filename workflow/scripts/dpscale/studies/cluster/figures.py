@@ -34,7 +34,7 @@ def draw(gains: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
         held = line.dropna(subset=RATIO)
         axes.vlines(held.step_s, held.speedup_ratio_low, held.speedup_ratio_high, color=colour)
         last = line.iloc[-1]
-        ends.append((last.step_s, ABOVE * last.speedup_ratio, str(question)))
+        ends.append((last.step_s, _beside(last.speedup_ratio), str(question)))
     low, high = drawn[RATIO].min().min(), drawn[RATIO].max().max()
     log_axes.log_ticks(axes.xaxis, 0.8 * drawn.step_s.min(), 2.5 * drawn.step_s.max(), "s")
     log_axes.log2_ratios(axes, 0.8 * min(low, 0.8), 1.25 * max(high, 1.25))
@@ -42,6 +42,11 @@ def draw(gains: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     axes.set_ylabel(f"speed-up, N = {drawn.workers.iloc[0]:g}")
     log_axes.end_labels(axes, ends, gap=0.1)
     return figure, drawn
+
+
+def _beside(ratio: float) -> float:
+    """The place of a label: above a point, or below it where the line at 1 would go through it."""
+    return ratio / ABOVE if 1 / ABOVE < ABOVE * ratio < ABOVE else ratio * ABOVE
 
 
 FIGURES = {"worker_gains": FigureEntry(draw, ("worker_gains",))}
