@@ -552,15 +552,15 @@ def test_a_batch_is_named_where_the_sweep_shows_one(shape, says) -> None:
     ("fit", "says"),
     [
         ({}, "twice the fewest at the critical batch size, 40.1 (S1, one hidden layer, plain "
-         "SGD), and hardly fall from 161; there measure the noise scale (here "),
-        ({"maximal_start": math.nan}, "layer, plain SGD); there measure the noise scale"),
-        ({"noise_scale": math.nan}, "from 161; there measure it anew."),
+         "SGD), and hardly fall from 161; yours differs: measure its noise scale (here "),
+        ({"maximal_start": math.nan}, "layer, plain SGD); yours differs: measure its noise scale"),
+        ({"noise_scale": math.nan}, "from 161; yours differs: measure it."),
         ({"b_crit": math.nan}, None),
     ],
 )  # fmt: skip
 def test_the_critical_batch_size_bounds_the_global_batch(fit, says) -> None:
     said = plain(text_of(page(("goal_fit", where({"model": "mlp", "optimizer": "sgd"}, **fit)))))
-    assert ("by a fit they are down to twice the fewest" in said) == bool(says)
+    assert ("by a fit they are twice the fewest" in said) == bool(says)
     assert (says or "1. Give") in said
     steady = ("goal_fit", where(b_crit=math.nan)), ("goal_searches", where(shape="proportional"))
     assert (
@@ -600,7 +600,7 @@ def test_a_prediction_for_more_workers_stands_beside_how_far_such_were_off() -> 
         "the error; check it there"
     )
     found = page(ahead, ("step_prediction", without_rows))
-    off = ": here, with contention, they missed by up to 11.6% (appendix of Q3.1)"
+    off = ": here, with contention, predictions missed by up to 11.6% (appendix of Q3.1)"
     assert lines + off + "." in plain(text_of(found))
     farther = "step_prediction", where({"workers": 4}, error_frac=-0.442)
     assert off + " and 44.2% (E2)." in plain(text_of(page(ahead, farther)))
