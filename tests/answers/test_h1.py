@@ -323,9 +323,8 @@ CASES = [
         "more loading processes, and no shorter wait",
         edits=_loading(1.02, 0.1, waits=0.25),
         says=[
-            "and 25.0% with one: a batch comes no sooner from another process. With one, "
-            "training is 1.02× (0.92 to 1.12) as fast as with none, no measurable difference; "
-            "training that never waited would be"
+            "and 25.0% with one. With one, training is 1.02× (0.92 to 1.12) as fast as with none, "
+            "no measurable difference; training that never waited would be"
         ],
     ),
     Case(

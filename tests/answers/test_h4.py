@@ -6,6 +6,7 @@ from builders import on_two_devices
 from cases import Case, Edit, around, both, only, says, where
 from dpscale.studies.assignment.answers import at_pace
 
+NAN = float("nan")
 SPLIT = "assignment_split"
 DIFFERENCE = "test_accuracy_difference_frac"
 ENDS = ("", "_low", "_high")
@@ -90,9 +91,38 @@ CASES = [
         "a share that may be as large as the largest",
         edits={SPLIT: where({"workers": 4}, sharing_frac_low=-0.01, sharing_frac_high=0.2)},
         says=[
-            "is loading (19.7%); contention between workers (3.98%) may be as large. Against that"
+            "is loading (19.7%); contention between workers (3.98%) may be as large. Against that",
+            "With four workers the largest loss is loading; contention between workers may be as "
+            "large. Where",
+            "In short: With four workers 51.6% of an epoch is computation, and the largest loss is "
+            "loading (19.7%); contention between workers (3.98%) may be as large.",
         ],
         never=[", next "],
+    ),
+    Case(
+        "a rest below zero, and a share that may be as large as the largest",
+        edits={
+            SPLIT: both(
+                where({"workers": 4}, rest_frac=-0.02),
+                where({"workers": 4}, sharing_frac_low=-0.01, sharing_frac_high=0.2),
+            )
+        },
+        never=["lead stands"],
+    ),
+    Case(
+        "the largest share has no interval",
+        edits={
+            SPLIT: where(
+                {"workers": 4}, sharing_frac=0.45, sharing_frac_low=NAN, sharing_frac_high=NAN
+            )
+        },
+        says=["is loading (19.7%); contention between workers (45.0%) may be as large. Against"],
+        never=[", next "],
+    ),
+    Case(
+        "a rest below zero, less than the lead but not than its lower end",
+        edits={SPLIT: where({"workers": 4}, rest_frac=-0.0257, exposed_behind_frac_low=0.0256)},
+        says=["a lead within the uncertainty of the shares. Against"],
     ),
     Case(
         "a share below zero",

@@ -332,6 +332,12 @@ CASES = [
     Case("DDP is the cause", edits=_cause("overhead"), says=["over half of it overhead."]),
     Case("sharing is the cause", edits=_cause("contention"), says=["over half of it contention."]),
     Case(
+        "waiting is the cause in the launches that timed every part, less than all",
+        edits={"speedup_losses": both(_cause("exposed")["speedup_losses"], where(parts_s=0.3))},
+        says=["add 382 ms (Q3.1: "],
+        never=["over half of it"],
+    ),
+    Case(
         "no arms",
         lab={"direct": False},
         says=["3.48 s four save 2.61 s and add 382 ms. This is"],

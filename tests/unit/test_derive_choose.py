@@ -134,6 +134,21 @@ def test_where_neither_holds_back_the_most_workers_are_recommended():
     assert adjacent.tolist() == pytest.approx([0.5, 0.5], rel=0.05)
 
 
+@pytest.mark.parametrize(("silent_s", "too_short"), [(0.5, True), (0.02, False)])
+def test_workers_beyond_an_even_share_may_pay_though_sending_exceeds_it(silent_s, too_short):
+    """Sending takes four workers 0.9 of one worker's step, of which an even share saves 0.75.
+
+    What they compute for, as a share of that step, decides: with a fiftieth they end first.
+    """
+    tables = lab(
+        step_s=lambda n, b: by_samples(n, 4 * b) * (silent_s + 0.9) if n == 4 else by_samples(n, b),
+        silent_s=lambda n, b: by_samples(n, 4 * b) * silent_s if n == 4 else by_samples(n, b),
+        b_crit=MANY,
+    )
+    found = derived_of(tables)["doublings"].set_index(["workers", "next_workers"])
+    assert found.loc[(1, 4), "too_short"] == too_short
+
+
 FACTORS = ["batch", "sharing", "communication", "samples", "retuned"]
 
 

@@ -303,21 +303,25 @@ def facts_h3(inputs: Inputs) -> Facts:
 def _lost(inputs: Inputs, most: Row) -> Row | None:
     """Return the largest loss of an epoch of the most workers (H4), where one leads.
 
-    explains: whether it is at least half of what the efficiency lacks of 1, a loss that one worker
-    alone does not have, and leads by one worker's pace in H1 too; next: the loss after it.
+    None where another may be as large. explains: whether it is at least half of what the efficiency
+    lacks of 1 by both intervals, a loss that one worker alone does not have, and leads by one
+    worker's pace in H1 too; next: the loss after it, where that is told from it.
     """
     _, split = _splits(inputs)
     place = itemgetter("workers", "nodes")
-    if not split or place(split[-1]) != place(most) or len(split[-1]["leading"]) != 1:
+    if not split or place(split[-1]) != place(most):
         return None
-    lost, elsewhere = split[-1]["leading"][0], _elsewhere(inputs, split)
+    last, elsewhere = split[-1], _elsewhere(inputs, split)
+    if len(last["leading"]) != 1 or last["unclear"]:
+        return None
+    lost, second = last["leading"][0], _next(last)
+    lacks = 1 - (most["efficiency_frac_low"] or 0.0)
     explains = (
         lost["part"] not in ("load", "copy")
-        and most["efficiency_frac"] is not None
-        and lost["share"].value >= (1 - most["efficiency_frac"]) / 2
+        and lost["share"].low >= lacks / 2
         and not (elsewhere and elsewhere["most"]["overtaken"])
     )
-    return lost | {"explains": explains, "next": _next(split[-1])}
+    return lost | {"explains": explains, "next": second if second and second.beyond_rest else None}
 
 
 def _written(row: Row) -> dict[str, Value]:
@@ -362,10 +366,10 @@ def facts_h4(inputs: Inputs) -> Facts:
     """Return the numbers of workers with the parts of their epoch that cost time.
 
     next: the largest of the losses that are less than the one that leads with the most workers, by
-    `next.behind`; next.beyond_rest: whether that is more than the rest is in size, which says how
-    far the parts are from adding up; with_devices: see there; rests_below: those whose rest is
-    below zero; leads_by_h1:
-    whether the largest loss leads by H1's pace of one worker too. other: the network that Q3.1 is
+    `next.behind`; next.beyond_rest: whether that is, by its lower end, more than the rest is in
+    size, which says how far the parts are from adding up; with_devices: see there; rests_below:
+    those whose rest is below zero; leads_by_h1: whether the largest loss leads by H1's pace of one
+    worker too. other: the network that Q3.1 is
     about, where that is another one or is trained otherwise, there: the cause of its losses with
     as many workers as the last of these, longer: what its longer steps take, and waited: how much
     less it waits with a larger batch; tried: their epoch with twice the batch (`_tried`),
@@ -536,7 +540,7 @@ def _next(row: Row) -> Row | None:
         part=part,
         share=row.value(f"{part}_frac", "fraction"),
         behind=behind,
-        beyond_rest=behind.value > abs(row["rest_frac"]),
+        beyond_rest=behind.low is not None and behind.low > abs(row["rest_frac"]),
     )
 
 
@@ -607,7 +611,7 @@ def at_pace(row: Mapping[str, Any], factor: float) -> dict[str, float]:
 def _losses(row: Row) -> dict[str, Any]:
     """Return the parts beside computation that cost most time: the largest, and those alike.
 
-    unclear: others whose interval holds zero and goes as far as the largest.
+    unclear: others whose interval holds zero and goes as far as the largest, or that have none.
     """
     parts = [
         Row(part=part, share=row.value(f"{part}_frac", "fraction"))
@@ -615,15 +619,19 @@ def _losses(row: Row) -> dict[str, Any]:
         if row[f"{part}_rank"] in ("largest", "alike")
     ]
     leading = sorted(parts, key=lambda one: -one.share.value)
-    largest = leading[0].share.value if leading else math.inf
     unclear = [
         Row(part=part, share=row.value(f"{part}_frac", "fraction"))
         for part in LOSSES
-        if row[f"{part}_rank"] not in ("largest", "alike")
-        and (row[f"{part}_frac_low"] or 0) <= 0
-        and (row[f"{part}_frac_high"] or 0) >= largest
+        if leading and not row[f"{part}_rank"] and _reach(row, part) >= leading[0].share.value
     ]
     return {"leading": leading, "unclear": unclear}
+
+
+def _reach(row: Row, part: str) -> float:
+    """Return the upper end of a part's share, of one above zero without an interval none."""
+    if row[f"{part}_frac_high"] is not None:
+        return float(row[f"{part}_frac_high"])
+    return math.inf if (row[f"{part}_frac"] or 0) > 0 else 0.0
 
 
 # H5: the global batch and the rate when workers are added, and how accuracy is kept.

@@ -14,7 +14,6 @@ from dpscale.studies.choose.derive.doublings import LOSSES
 from dpscale.vocabulary import VERDICTS, words
 
 TIMES = ("step_s", "time_to_goal_s", "worker_s")
-TIMED = ("deadline", "worker_hours")  # limits that a training tests
 LONG_START = 10  # a start-up of so many trainings is said beside the advice
 UNQUIET = ("disturbed", "unknown")  # of `quiet`
 ROLES = ("recommended", "fastest", "cheapest", "most_workers")
@@ -52,6 +51,7 @@ def facts_e2(inputs: Inputs) -> Facts:
             "rivals": [row for row in trained if row["to_advised"]],
             "checked": checked,
             "confirmed": confirmed(roles["recommended"], said["moves"], trained),
+            **paid(roles["recommended"], trained),
             "moves": [
                 row
                 | {"trained": trained_ratio(row, roles["recommended"], trained)}
@@ -60,7 +60,6 @@ def facts_e2(inputs: Inputs) -> Facts:
             ],
             **beside_others(inputs, trained),
             "as_well": as_well(roles, timed),
-            "kept": bool(checked and checked["obeys"]) and roles["recommended"]["misses"] in TIMED,
             "instead": next((row for row in trained if row["taken"] and not row["advised"]), None),
         }
         batch = (said["instead"] or roles["recommended"])["global_batch"]
@@ -183,6 +182,20 @@ def confirmed(take: Row, further: list[Row], trained: list[Row]) -> list[Row] | 
     rows.sort(key=lambda row: bool(row["standing"] != "longer"))
     unlike = any(row["ratios"] and row["standing"] != "longer" for row in rows)
     return rows if take["aim"] == "time" and unlike else None
+
+
+def paid(take: Row, trained: list[Row]) -> dict[str, Any]:
+    """Return whether fewer workers took longer to the goal when trained than those advised.
+
+    unpaid: of every fewer number the trained batch that came nearest, where it did not; paid: every
+    fewer number was trained, and all took longer. Cost says nothing of it.
+    """
+    timed = [row for row in trained if row["to_advised"] and take["aim"] == "time"]
+    fewer = by([row for row in timed if row["workers"] < take["workers"]], "workers")
+    nearest = [min(own, key=lambda row: row["to_advised_ratio"] or math.inf) for _, own in fewer]
+    planned = {row["workers"] for row in trained if row["workers"] < take["workers"]}
+    unpaid = [row for row in nearest if row["to_advised"] != "above"]
+    return {"unpaid": unpaid, "paid": len(nearest) == len(planned) > 0 and not unpaid}
 
 
 def ends(move: Row, best: list[Row]) -> dict[str, Value]:

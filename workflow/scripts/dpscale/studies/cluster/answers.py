@@ -13,11 +13,10 @@ from dpscale.studies.cluster.derive import Way, on_gpus
 from dpscale.studies.cluster.lab import lab
 from dpscale.vocabulary import words
 
-GainsBy = Literal["longer", "all", "none", "mixed", "unknown"]
+GainsBy = Literal["longer", "all", "largest", "none", "mixed", "unknown"]
 RANK = {"below": 0, "indistinct": 1, "above": 2}  # of verdicts on a speed-up
 # Where an accuracy lies, by where its error lies, of those that differ measurably.
 AS_ACCURACY = {"below": "above", "above": "below"}
-AHEAD_WORKERS = 8  # a machine of as many devices
 
 # Shapes of Q1 that show up to which b the epoch gets shorter.
 TURNS = ("falls", "falls then flat", "falls then undecided", "falls then rises", "rises")
@@ -41,16 +40,18 @@ def facts_closing(inputs: Inputs) -> Facts:
         "links": _links(transfers),
         "here": next((row for row in transfers if row["payload"] == "here"), None),
         "on_gpus": _timed_on_gpus(inputs),
-        "sharing": any(row["oversubscribed"] for row in inputs.rows("scaling")),
+        "sharing": any(
+            row["oversubscribed"] and (row["contention_s_low"] or 0) > 0
+            for row in inputs.rows("communication")
+        ),
         "swept": next((row for row in inputs.rows("sweep_trend") if row["shape"] in TURNS), None),
         "bound": bound,
-        "start": start(cells),
+        "start": start(cells, scalings := rates_scaled(inputs)),
         "worked": next(iter(cells), None),
-        "ahead": ahead(inputs, cells),
         "missed": missed(inputs),
-        "elbow": next(iter(_elbows(inputs)), None),
-        "scalings": (scalings := rates_scaled(inputs)),
-        "scaled_to": scaled_to(scalings),
+        "elbow": (elbow := next(iter(_elbows(inputs)), None)),
+        "scalings": scalings,
+        "scaled_to": scaled_to(elbow, scalings),
         "warm_up": _warm_up(inputs),
         "on_test_alone": _on_test_alone(inputs),
         "more_epochs": next(map(_epochs, _as_good_as_scaling(inputs)), None),
@@ -69,13 +70,8 @@ def _gained(inputs: Inputs) -> dict[str, Any]:
     return {
         "gains": gains,
         "every_gain": [row | {"added": row.added_step_s} for row in every],
-        "waits": [
-            row | {"wait": row.exposed_iteration_s}
-            for row in inputs.rows("bandwidth", nodes=1)
-            if gains and row["workers"] == gains[0]["workers"] and row["exposed_trend"]
-        ],
         "lines": lines,
-        "gains_by": gains_by(gains, lines),
+        "gains_by": gains_by(gains, lines, every),
         "exception": exception(every),
     }
 
@@ -104,17 +100,6 @@ def global_batch_bound(inputs: Inputs) -> Row | None:
         if row["runs"] in fits
     ]
     return next((row for row in rows if row["b_crit"] or row["shape"] == "proportional"), None)
-
-
-def ahead(inputs: Inputs, cells: list[Row]) -> Row | None:
-    """Return what is predicted of more workers at the rate of the cells, at the largest batch."""
-    rates = {row["link_bytes_per_s"] for row in cells}
-    rows = [
-        row
-        for row in inputs.rows("what_if", variant="none", workers=AHEAD_WORKERS)
-        if row["bytes_per_s"] in rates and row["efficiency_frac"] is not None
-    ]
-    return max(rows, key=lambda row: row["per_worker_batch"], default=None)
 
 
 def missed(inputs: Inputs) -> list[Row]:
@@ -232,30 +217,28 @@ def _with_rule(inputs: Inputs, rule: str, batch: int) -> list[Row]:
     return inputs.rows("lr_scaling", role="arm", rule=rule, **cell)
 
 
-def scaled_to(scalings: list[Row]) -> float | None:
-    """Return up to how many times the rate scaling cost accuracy nowhere, where it did beyond.
+def scaled_to(elbow: Row | None, scalings: list[Row]) -> float | None:
+    """Return up to how many times the rate S2 kept the error of its reference; None if nowhere.
 
-    None where it cost accuracy at as many times or fewer, or nowhere.
+    None too where scaling cost accuracy somewhere at as many times or fewer.
     """
-    ratios = {
-        costs: [row["lr"] / row["base_lr"] for row in scalings if costs == _costs(row)]
-        for costs in (False, True)
-    }
-    kept, lost = max(ratios[False], default=math.inf), min(ratios[True], default=0.0)
-    return kept if kept < lost else None
+    kept = elbow["elbow_ratio"] if elbow and elbow["elbow_batch"] else None
+    lost = [row["lr"] / row["base_lr"] for row in scalings if row["scaled_side"] == "below"]
+    return kept if kept and 1 < kept < min(lost, default=math.inf) else None
 
 
-def _costs(row: Row) -> bool:
-    return bool(row["scaled_side"] == "below")
-
-
-def start(cells: list[Row]) -> Row | None:
+def start(cells: list[Row], scalings: list[Row]) -> Row | None:
     """Return the lab's largest batch beyond its reference whose rate the linear rule gives.
 
-    Of those that S2 scaled as much without a higher error; None without one.
+    Of those that S2 scaled as much without a higher error; None without one. unscaled_lr: the
+    lab's; both_rates: whether no such scaling of S2 was measurably better than none.
     """
     kept = [row for row in cells if row["rule_holds"] == "kept" and row["batch_ratio"] > 1]
-    return max(kept, key=lambda row: (row["global_batch"], row["workers"]), default=None)
+    if not kept:
+        return None
+    helped = any(row["question"] == "S2" and row["scaled_side"] == "above" for row in scalings)
+    cell = max(kept, key=lambda row: (row["global_batch"], row["workers"]))
+    return cell | {"unscaled_lr": lab().lr, "both_rates": not helped}
 
 
 def rated_cells(inputs: Inputs) -> list[Row]:
@@ -298,20 +281,21 @@ def _epochs(row: Row) -> float:
     return float(row["epoch"] / row["base_epoch"])
 
 
-def gains_by(gains: list[Row], lines: list[list[Row]]) -> GainsBy:
+def gains_by(gains: list[Row], lines: list[list[Row]], every: list[Row]) -> GainsBy:
     """Return how what several workers gain goes with the step of one, the longest first.
 
-    lines: of one network each, the longest step last. longer: the gain is nowhere larger where the
-    step is shorter, within no network either, and not everywhere the same; all, none: measurably
-    above 1 with each step, with no step.
+    gains: of each question's largest batch; lines: of one network each, the longest step last;
+    every: all of these. longer: the gain is nowhere larger where the step is shorter, within no
+    network either, and not everywhere the same; all, none: measurably above 1 with each step, with
+    no step; largest: with the largest batch of each question, not with every other.
     """
-    ranks = [RANK[row["pace"]] for row in gains]
+    ranks, paces = [RANK[row["pace"]] for row in gains], {row["pace"] for row in every}
     if len(ranks) < 2:
         return "unknown"
     if set(ranks) == {2}:
-        return "all"
+        return "all" if paces == {"above"} else "largest"
     if 2 not in ranks:
-        return "none"
+        return "mixed" if "above" in paces else "none"
     ordered = ranks == sorted(ranks, reverse=True)
     less = any(rows[-1]["growth"] == "below" for rows in lines)
     return "longer" if ordered and not less else "mixed"
@@ -368,8 +352,7 @@ QUESTIONS = [
             r"\alpha < \frac{S}{N \beta} \text{ where bandwidth decides}, \qquad "
             r"T_1 \ge \frac{N E}{1 - E} \left\lceil \frac{D}{N b} \right\rceil t"
         ],
-        vocabulary={"exposed_trend": "bandwidth.exposed_trend"}
-        | words("here asked", Way)
+        vocabulary=words("here asked", Way)
         | words("gains_by", GainsBy)
         | words("scaled_side", ("above", "indistinct", "below"))
         | words("optimizer", TrainingConfig.model_fields["optimizer"].annotation),

@@ -237,14 +237,18 @@ def fixed_up_to(elbow: Row | None, rules: Mapping[tuple[str, int], Row]) -> list
 def unscaled(fixed: list[Row], rules: Mapping[tuple[str, int], Row]) -> Row | None:
     """Return the fixed rate at the largest batch where the linear rule keeps the error, if run.
 
-    linear_advised: whether test and validation data prefer the linear rule there.
+    linear_advised: whether test and validation data prefer the linear rule there; everywhere:
+    whether the fixed rate keeps the error with each batch of the linear rule up to there.
     """
     if not fixed:
         return None
     row = max(fixed, key=lambda row: int(row["global_batch"]))
     linear = rules.get(("linear", row["global_batch"]))
     advised = row["to_linear"] == "above" and linear is not None and preferred(linear, row)
-    return row | {"linear_advised": advised}
+    last = row["global_batch"]
+    keeping = {other["global_batch"] for other in fixed if other["kept"] in KEPT}
+    scaled = {batch for rule, batch in rules if rule == "linear" and batch <= last}
+    return row | {"linear_advised": advised, "everywhere": scaled <= keeping}
 
 
 def by_epoch(inputs: Inputs, said: Mapping[str, Any], elbow: Row | None) -> dict[str, Any]:

@@ -31,7 +31,9 @@ DOUBLING_COLUMNS: Columns = (
     | intervals("batch_ratio sharing_ratio communication_ratio samples_ratio retuned_ratio")
     | words("pays")
     | words("blame", LOSSES)
-    | columns("shared_s silent_s sent_s nearest_batch too_short family chance_decides runs")
+    | columns(
+        "shared_s silent_s sent_s paying_step_s nearest_batch too_short family chance_decides runs"
+    )
 )
 
 
@@ -113,9 +115,10 @@ def _spared(
 ) -> dict[str, Any]:
     """What more workers save of a step at most, and what they send, at each global batch of both.
 
-    too_short: at every batch they send for longer than they can save, by the ends of the
-    intervals, so that they cannot pay; then, at nearest_batch, where they come nearest: shared_s, a
-    step of the fewer, silent_s, of the more that send nothing, and sent_s, what sending adds.
+    too_short: at every batch they send for longer than a step of the fewer and than what sharing it
+    evenly saves, by the ends of the intervals, so that they cannot pay; then, at nearest_batch,
+    where they come nearest: shared_s, a step of the fewer, silent_s, of the more that send nothing,
+    sent_s, what sending adds, and paying_step_s, a step of which an even share saves as much.
     """
     share = 1 - fewer["workers"] / more["workers"]
     pairs = {
@@ -135,7 +138,8 @@ def _spared(
         np.array(one, dtype=float).T for one in zip(*pairs.values(), strict=True)
     )
     saved_s, sent_s = share * steps[0], sending[0] - silent[0]
-    if not (sending[1] - silent[2] > share * steps[2]).all():
+    needed_s = np.maximum(share * steps[2] + silent[2], steps[2])  # no gain beyond an even share
+    if not (sending[1] > needed_s).all():
         return {"too_short": False}
     nearest = np.argmax(saved_s / sent_s)
     return {
@@ -143,6 +147,7 @@ def _spared(
         "shared_s": steps[0][nearest],
         "silent_s": silent[0][nearest],
         "sent_s": sent_s[nearest],
+        "paying_step_s": sent_s[nearest] / share,
         "nearest_batch": list(pairs)[nearest],
     }
 

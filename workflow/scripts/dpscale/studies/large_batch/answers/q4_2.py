@@ -66,10 +66,14 @@ def facts_q4_2(inputs: Inputs) -> Facts:
     return Facts(missing, _values([large] if large else [], tried, failed), said, effects=effects)
 
 
-def _lost_in_s2(inputs: Inputs) -> Row | None:
-    """Return the smallest batch at which the linear rule lost the reference's error in S2."""
-    lost = inputs.rows("lr_scaling", rule="linear", kept="lost", warmup="gradual")
-    return min(lost, key=lambda row: row["global_batch"], default=None)
+def _lost_in_s2(inputs: Inputs) -> list[Row]:
+    """Return the batches at which the linear rule raised the reference's error in S2, ascending.
+
+    With gradual warm-up and zero gains, by which S2 judges the rule.
+    """
+    judged = {"optimizer": "sgd", "role": "arm", "warmup": "gradual", "zero_gamma": True}
+    lost = inputs.rows("lr_scaling", rule="linear", kept="lost", **judged)
+    return sorted(lost, key=lambda row: int(row["global_batch"]))
 
 
 def _gains_beside_s2(inputs: Inputs, against: list[Row]) -> Row | None:

@@ -90,6 +90,7 @@ def facts_q3_1(inputs: Inputs) -> Facts:
         "off": (off := formula_over_waiting(direct)),
         "counted": counted_as_communication(direct, [row["workers"] for row in off]),
         "over_span": waiting_over_span(direct),
+        "slowed": [row for row in direct if row["oversubscribed"] and _positive(row, "contention")],
         "lead": (lead := leading_cell(direct or complete)),
         "doubtful": doubtful(lead) if direct and lead else [],
         "turns": inputs.taking_turns(direct[-1], direct[-1]["seconds"]["compute"], sharing_seconds)
@@ -123,11 +124,12 @@ def of_workers(rows: list[Row], workers: int) -> list[Row]:
 def largest_parts(cause: str | None, rows: list[Row]) -> list[Row]:
     """Return the cause of what the formula gives, or else the two parts that are most of it.
 
-    shares: of the formula's seconds in each of these cells where those are above zero.
+    Of those that are measurably above zero in each of these cells where the formula's seconds are.
+    shares: of these seconds, in each.
     """
     timed = [row for row in rows if row["subtraction_side"] == "above"]
     parts = [cause] if cause else SUMMANDS
-    known = [part for part in parts if None not in [row[f"{part}_s"] for row in timed]]
+    known = [part for part in parts if all(_positive(row, part) for row in timed)]
     found = [
         Row(
             part=part,
@@ -196,10 +198,13 @@ def doubtful(row: Row) -> list[Row]:
 
 
 def waiting_over_span(rows: list[Row]) -> list[Value]:
-    """Return how many times DDP's own span training waits; nothing unless longer in every cell."""
+    """Return how many times DDP's own span training waits; nothing unless longer in every cell.
+
+    By the lower ends of the intervals.
+    """
     spanned = [row for row in rows if row["span_s"] and row["exposed_side"] == "above"]
     ratios = [ratio_of(row["seconds"]["exposed"], row.value("span_s", "s")) for row in spanned]
-    return ratios if all((ratio.value or 0) > 1 for ratio in ratios) else []
+    return ratios if all((ratio.low or 0) > 1 for ratio in ratios) else []
 
 
 def pace_elsewhere(inputs: Inputs, per_worker_batch: int) -> Row | None:
