@@ -519,6 +519,12 @@ CASES = [
                 [],
             ),
             (
+                "one is sooner, beyond a limit",
+                around("to_advised_ratio", 0.8, 0.1) | {"obeys": False},
+                "four 0.250×; trained, one worker is sooner (0.800×).",
+                [],
+            ),
+            (
                 "one could not be compared",
                 dict.fromkeys(("to_advised_ratio", "to_advised_ratio_low"), NAN),
                 "four 0.250×; trained, one worker is not comparable.",
