@@ -170,6 +170,14 @@ def test_an_epoch_that_loading_shortens_leaves_two_times_in_doubt(make_report):
     assert "One of two rows does not add up: " in text
 
 
+@pytest.mark.parametrize("holds_loading", [True, False])
+def test_communication_that_holds_loading_is_an_upper_bound(make_report, holds_loading):
+    derived = [row | {"holds_loading": holds_loading} for row in AUDIT["derived"]]
+    text = rendered(make_report(audits=[{**AUDIT, "derived": derived}]))
+    bound = "communication is at most what stands, bandwidth at least."
+    assert (bound in text) == holds_loading
+
+
 def test_a_column_that_is_wrong_by_one_cause_comes_first(make_report):
     (finding,) = AUDIT["findings"]
     rate = finding | {

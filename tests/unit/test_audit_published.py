@@ -52,6 +52,13 @@ def test_every_bandwidth_of_the_second_is_wrong_by_one_cause():
     assert [one.kind for one in published("second").lessons] == ["batch_size"]
 
 
+def test_communication_of_the_second_holds_loading_and_that_of_the_k80_table_does_not():
+    """The second subtracts the sweep's time from epochs with loading; the other times both bare."""
+    loaded = {name: {row.holds_loading for row in published(name).derived if row.workers > 1}
+              for name in ("second", "k80")}  # fmt: skip
+    assert loaded == {"second": {True}, "k80": {False}}
+
+
 def test_what_is_off_by_a_thousandth_throughout_is_no_lesson():
     assert published("k80").lessons == []
 

@@ -90,6 +90,11 @@ class Times:
         return self.base_column, self.total_column, "b" if self.same_batch else "N*b"
 
     @property
+    def holds_loading(self) -> bool:
+        """Whether the time of N workers is with loading, and that of one is not."""
+        return self.total_column == "epoch_s" != self.base_column
+
+    @property
     def named(self) -> dict[str, str]:
         """The convention, for words."""
         return dict(zip(("base", "total", "alike"), self.way, strict=True))

@@ -187,6 +187,7 @@ def _derived(flow: Traffic, times: Times | None, refuted: Sequence[SheetCell]) -
         iterations=loader_steps(flow.facts.samples, row.global_batch),
         moved_bytes=flow.moved_bytes,
         bandwidth_bytes_per_s=flow.rate,
+        holds_loading=parts is not None and parts.times.holds_loading,
     )
 
 

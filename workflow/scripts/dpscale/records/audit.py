@@ -53,7 +53,8 @@ class Derived:
 
     iterations: of an epoch, with the last partial one, which sends all gradients too.
     base_s and epoch_s are the T_1 and T_N of the speed-up, total_s is computation and
-    communication together.
+    communication together. holds_loading: of these two times that of N workers alone is with
+    loading, so that comm_s is an upper bound and the bandwidth a lower one.
     """
 
     workers: int
@@ -68,6 +69,7 @@ class Derived:
     iterations: int
     moved_bytes: float
     bandwidth_bytes_per_s: float | None
+    holds_loading: bool = False
 
 
 @dataclass(frozen=True)

@@ -299,7 +299,9 @@ def _corrected(audit: _Audit, say: Any) -> AnswerTable:
     for row in rows:  # what every N is set beside is one worker's
         if {(row["workers"], row["batch"]), (1, row["batch"])} & torn:
             row["batch"] = f"{row['batch']} †"
-    caption = _typeset(table.caption) + (f" {say.CAPTIONS['torn']}" if torn else "")
+    loaded = any(row.holds_loading for row in derived)
+    notes = [say.CAPTIONS[name] for name, shown in (("loaded", loaded), ("torn", torn)) if shown]
+    caption = " ".join([_typeset(table.caption), *notes])
     return table.model_copy(update={"rows": rows, "caption": caption})
 
 
