@@ -107,7 +107,7 @@ CASES = [
             "at most 6.06% "
             "beyond 256 (one hidden layer, plain SGD).",
             "By the fit twice the batch saves 40% or more of the steps up to B = 10, 10% or less "
-            "from B = 161 (plain SGD). Solid",
+            "from B = 161 (one hidden layer, plain SGD). Solid",
         ],
         never=["there is none"],
     ),
@@ -217,7 +217,7 @@ CASES = [
         says=[
             "No batch size reached the goal, 4% validation error, within the budget: there are no "
             "steps to compare (network of one hidden layer, plain SGD).",
-            "No batch size reached the goal (plain SGD). Solid:",
+            "No batch size reached the goal (one hidden layer, plain SGD). Solid:",
             "cannot be compared (too few batch sizes)",
         ],
         never=["the slope", "critical batch size, "],
@@ -228,7 +228,7 @@ CASES = [
         edits={"goal_fit": where(status="too few batch sizes", fitted_batches=2, b_crit=NAN)},
         says=[
             "Too few batch sizes reached the goal, 4% validation error, for a curve of steps (",
-            "Too few batch sizes reached the goal (plain SGD). Solid:",
+            "Too few batch sizes reached the goal (one hidden layer, plain SGD). Solid:",
         ],
     ),
     Case(
@@ -383,7 +383,7 @@ CASES = [
             "Twice the batch halves the steps to 4% validation error at all sizes up to B = 1 024: "
             "perfect scaling has no end here (network of one hidden layer, plain SGD).",
             "No fit shows a bend among its batch sizes",
-            "Steps fall in proportion at all sizes (plain SGD). Solid:",
+            "Steps fall in proportion at all sizes (one hidden layer, plain SGD). Solid:",
             "With momentum the critical batch size cannot be compared (no bend).",
             "What came out: by the fits perfect scaling ended at no measured batch, gains at no "
             "measured batch, and no two critical batch sizes can be compared.",
@@ -396,7 +396,7 @@ CASES = [
         says=[
             "A larger batch saves no steps to 4% validation error, up to B = 1 024 (",
             "They disagree on whether small batches scale perfectly.",
-            "Steps do not fall (plain SGD). Solid:",
+            "Steps do not fall (one hidden layer, plain SGD). Solid:",
         ],
     ),
     Case(
@@ -405,7 +405,7 @@ CASES = [
         edits={"goal_fit": where(small_slope_low=-1.5)},
         says=[
             "Steps to 4% validation error show no bend that a fit could place, up to B = 1 024 (",
-            "Steps show no bend that a fit could place (plain SGD). Solid:",
+            "Steps show no bend that a fit could place (one hidden layer, plain SGD). Solid:",
         ],
     ),
     Case(
