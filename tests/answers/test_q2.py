@@ -117,7 +117,7 @@ CASES = [
         },
         says=[
             "At b = 32 two workers are 0.500× as fast as one, and four, sharing devices, 1.00×; "
-            "two are slower at all three b; four are nowhere measurably faster. Of"
+            "two are slower at all three b; four are nowhere measurably faster than one. Of"
         ],
     ),
     Case(
@@ -172,8 +172,8 @@ CASES = [
         },
         says=[
             "At b = 32 two workers are 1.67× as fast as one, ideally 2×, and faster at all three "
-            "b; four, sharing devices, 1.60×, not measurably less; four are nowhere measurably "
-            "faster. Of",
+            "b; four, sharing devices, 1.60×, measurably neither below two nor anywhere "
+            "above one. Of",
             "In short: Two workers are faster than one at all three b, at best 1.67× (b = 32); "
             "four, sharing devices, 1.60×, not measurably less.",
         ],
@@ -287,6 +287,8 @@ CASES = [
         says=[
             "ideally 2×, and faster at all three b; at b = 512 four, sharing devices, 1.30×, "
             "slower than two and, at 32, than one. Of",
+            "Launch by launch four workers are 0.600× as fast as two at b = 32, 0.600× at b = 128 "
+            "and 0.600× at b = 512.",
             "In short: Two workers are faster than one at all three b, at best 1.67× (b = 32); "
             "four, sharing devices, 1.30×, slower than two.",
         ],

@@ -264,7 +264,10 @@ CASES = [
     Case(
         "one cell",
         edits={"bandwidth": only(workers=2, per_worker_batch=32)},
-        says=["reaches 1.22 GB/s, 76.2% of plain TCP: buckets alone take 80", "buckets reach 1.52 GB/s, 95.3%; only"],
+        says=[
+            "reaches 1.22 GB/s, 76.2% of plain TCP: buckets alone take 80",
+            "buckets reach 1.52 GB/s, 95.3%; only",
+        ],
         never=["$S$ is the same at every b"],
     ),
     *(

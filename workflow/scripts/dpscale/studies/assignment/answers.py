@@ -238,12 +238,12 @@ STEPS = ("steps", "planned_steps", "full_run_steps", "full_run_s", "startup_s")
 def facts_h2(inputs: Inputs) -> Facts:
     """Return the trainings, those whose records hold other steps or workers, and the asked run.
 
-    still: what an indistinct pace shows all the same (`_still`).
+    little: whether the pace shows that no large gain is left (`_little`).
     """
     _, linear, missing = _trainings(inputs)
     said: dict[str, Any] = {"rows": linear, "published": [], "assigned": ASSIGNED}
     if not missing:
-        found = [row | {"still": _still(row)} for row in _complete(linear)]
+        found = [row | {"little": _little(row)} for row in _complete(linear)]
         wrong = [row for row in found if row["mislabelled"]]
         said |= {"found": found, "wrong": wrong, "published": _published(inputs, "steps")}
     return Facts(missing, _values(linear, STEPS), said)
@@ -263,15 +263,12 @@ EFFICIENCY = (
 )
 QUOTED = ("train_s", "speedup_ratio", "efficiency_frac", "test_accuracy_frac")
 LITTLE_RATIO = 1.05  # a speed-up that whole intervals keep to is little
-MOSTLY = 4  # an interval that goes so many times as far below one as above it is likely below
-STILL = ("little", "slower", "edge")  # what an indistinct pace shows all the same
-EDGE_RATIO = 1.005  # such an interval that ends below this ends at one, as it is printed
 
 
 def facts_h3(inputs: Inputs) -> Facts:
     """Return the training of one worker, and those of several with pace and accuracy against it.
 
-    still: what an indistinct pace shows all the same (`_still`).
+    little: whether the pace shows that no large gain is left (`_little`).
     most: the most workers, fewer: the others; lost: see there; started: the start-ups that were
     timed; disturbed: those of the `launched` launches that others disturbed, by workers;
     again: how many launches were made again, and disturbed_again: whether all those were.
@@ -281,7 +278,7 @@ def facts_h3(inputs: Inputs) -> Facts:
     said["disturbed"] = []
     if not missing:
         alone, *several = (
-            row | _written(row) | {"still": _still(row)} for row in _complete(linear)
+            row | _written(row) | {"little": _little(row)} for row in _complete(linear)
         )
         published = _published(inputs, *QUOTED, nodes=1)
         judged = [row[name] != "unknown" for row in several for name in ("pace", "accuracy_kept")]
@@ -335,18 +332,9 @@ def _written(row: Row) -> dict[str, Value]:
     }
 
 
-def _still(row: Row) -> str | None:
-    """Return `little` where an interval that holds one shows no large gain; `slower`: likely.
-
-    edge: that it is slower is likely, and the interval hardly goes beyond one.
-    """
-    low, high = row["speedup_ratio_low"], row["speedup_ratio_high"]
-    if row["pace"] != "indistinct" or high > LITTLE_RATIO:
-        return None
-    likely = row["speedup_ratio"] < 1 and 1 - low > MOSTLY * (high - 1)
-    if not likely:
-        return "little"
-    return "edge" if high < EDGE_RATIO else "slower"
+def _little(row: Row) -> bool:
+    """Whether an interval of a speed-up that holds one shows that there is no large gain."""
+    return bool(row["pace"] == "indistinct" and row["speedup_ratio_high"] <= LITTLE_RATIO)
 
 
 # H4: the bottlenecks, from measured shares of an epoch.
@@ -814,7 +802,6 @@ QUESTIONS = [
             r"\text{as the assignment counts: } \text{epochs} \cdot \frac{D}{B}, \qquad B = N b"
         ],
         references=[PASZKE],
-        vocabulary=words("still", STILL),
     ),
     Question(
         "H3",
@@ -824,7 +811,7 @@ QUESTIONS = [
             r"\text{scaling efficiency} = \frac{T_1}{N \, T_N}"
         ],
         references=[KINGMA, GUSTAFSON],
-        vocabulary=words("part", LOSSES) | words("still", STILL),
+        vocabulary=words("part", LOSSES),
     ),
     Question(
         "H4",

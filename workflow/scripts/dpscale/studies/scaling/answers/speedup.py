@@ -39,7 +39,8 @@ def facts_q2(inputs: Inputs) -> Facts:
         "every": [row for row in rows if row["workers"] > 1 or row["kind"] == "weak"],
         "cells": side_by_side(weak, strong),
         "samples": inputs.train_samples(name for row in weak for name in row.runs),
-        "disturbed": inputs.disturbed(row for row in rows if row["launches"]),
+        # A cell may be of both kinds of scaling.
+        "disturbed": inputs.disturbed({_cell(row): row for row in rows if row["launches"]}.values()),
         "differ": any(row.of_medians_ratio.bare != row.speedup_ratio.bare for row in rows),
         "lessons": [] if missing else lessons(inputs),
         "losses": [row for row in inputs.rows("speedup_losses") if row["parts_s"] is not None],
@@ -47,6 +48,7 @@ def facts_q2(inputs: Inputs) -> Facts:
     if not missing:
         said |= {
             "several": several,
+            "behind_fewest": [row for row in several if row["beside_fewest"] == "below"],
             "strong": next(iter(inputs.rows("strong_lesson")), None),
             "strong_cells": by_verdict(strong),
             "strong_won": [
@@ -62,6 +64,9 @@ def facts_q2(inputs: Inputs) -> Facts:
     gained = [row.best_ratio for row in said["lessons"]]
     lost = [ratio_of(exactly(row["workers"]), row.best_ratio) for row in said["lessons"]]
     return Facts(missing, values, said, references=references, effects=gained + lost)
+
+
+_cell = operator.itemgetter("nodes", "workers", "per_worker_batch")
 
 
 def of_medians(row: Row) -> Value:
