@@ -136,8 +136,8 @@ CASES = [
         lab=lab,
         says=[
             "Take one worker with B = 64: trained, it reached 4% validation "
-            "error in 194 ms, 85.0 steps of 2.28 ms (predicted: 194 ms), not measurably "
-            "behind the soonest, and cheaper. "
+            "error in 194 ms, 85.0 steps of 2.28 ms (predicted: 194 ms), by prediction "
+            "not measurably behind the soonest, and cheaper. "
             "More workers are not measurably faster: two take 1.30× as long to the goal (trained "
             "1.30×), mostly by communication, four about 0.950× (0.950×). The",
             "By prediction, more workers than one are not measurably faster. Times are steps times "
@@ -232,7 +232,7 @@ CASES = [
         "one worker is best, and another setting could not be compared",
         lab=made(step_s=lambda n, b: 0.01 * n, silent_s=by_samples),
         edits={"goal_trainings": where({"workers": 4}, to_advised_ratio_low=NAN)},
-        says=["), the soonest and the cheapest timed. Already"],
+        says=["), by prediction the soonest and the cheapest timed. Already"],
         never=["measurably sooner."],
     ),
     Case(
@@ -293,8 +293,8 @@ CASES = [
         says=[
             "At no B that both ran are four workers sooner than one worker; they come nearest "
             "at B = 256: a step takes one worker 25.6 ms; four workers compute for 6.40 ms and "
-            "send for 1.00 s more. Were a step shared evenly, they would be sooner from a step of "
-            "1.33 s on."
+            "send for 1.00 s more. If they shared a step evenly, they would be sooner where "
+            "one worker's takes 1.33 s or more."
         ],
     ),
     Case(
@@ -380,8 +380,8 @@ CASES = [
             "Predicted, two are sooner at no B that both ran: with B = 128 sending takes 20.0 ms, "
             "a step of one 8.00 ms. Trained, four took 3.07× to 4.00×; for two that is undecided.",
             "At B = 128, where they come nearest, a step takes one worker 8.00 ms; two workers "
-            "compute for 9.00 ms and send for 20.0 ms more. Were a step shared evenly, they would "
-            "be sooner from a step of 40.0 ms on.",
+            "compute for 9.00 ms and send for 20.0 ms more. If they shared a step evenly, "
+            "they would be sooner where one worker's takes 40.0 ms or more.",
         ],
         never=["No B from", "predicted alike"],
     ),
@@ -493,7 +493,7 @@ CASES = [
                 {"advised": True}, reached=3, measured_s_high=NAN, ratio_high=NAN, against="unknown"
             )
         },
-        says=["85.0 steps of 2.28 ms (two of five seeds missed it), not"],
+        says=["85.0 steps of 2.28 ms (two of five seeds missed it), by prediction not"],
     ),
     *(
         Case(
@@ -549,7 +549,8 @@ CASES = [
     Case(
         "limits decide",
         lab=made(**BOUND, **MANY, limits={"deadline_s": 1e9}),
-        says=["the soonest within the limits."],
+        says=["B = 256 (73.7 s) shows no measurable difference."],
+        never=["the soonest"],
     ),
     Case(
         "cheaper than the soonest within the limits",
@@ -665,7 +666,7 @@ CASES = [
         lab=a_launch_apart,
         says=[
             "with B = 256 (a step takes one worker 25.8 ms): trained, it reached 4% validation "
-            "error in 76.0 s (predicted: 76.0 s), the soonest within the limits"
+            "error in 76.0 s (predicted: 76.0 s), no other measurably sooner"
         ],
     ),
     Case(
@@ -731,16 +732,16 @@ CASES = [
         "it takes longer than predicted",
         lab=made(trained_ratio=lambda n, b: 3.0),
         says=[
-            "in 581 ms, 85.0 steps of 6.84 ms (longer than the 194 ms predicted), not "
-            "measurably behind"
+            "in 581 ms, 85.0 steps of 6.84 ms (longer than the 194 ms predicted), by "
+            "prediction not measurably behind"
         ],
     ),
     Case(
         "it takes less than predicted",
         lab=made(trained_ratio=lambda n, b: 0.3),
         says=[
-            "in 58.1 ms, 85.0 steps of 684 µs (sooner than the 194 ms predicted), not "
-            "measurably behind"
+            "in 58.1 ms, 85.0 steps of 684 µs (sooner than the 194 ms predicted), by "
+            "prediction not measurably behind"
         ],
     ),
     Case(
@@ -752,8 +753,8 @@ CASES = [
             )
         },
         says=[
-            "in 194 ms, 85.0 steps of 2.28 ms (predicted: 194 ms, not comparable), not "
-            "measurably behind",
+            "in 194 ms, 85.0 steps of 2.28 ms (predicted: 194 ms, not comparable), by "
+            "prediction not measurably behind",
             "at 95% for all together: five could not be compared.",
         ],
     ),

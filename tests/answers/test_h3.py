@@ -286,6 +286,15 @@ CASES = [
         never=["mainly since", "comes"],
     ),
     Case(
+        "an efficiency that lacks nothing has no cause",
+        edits={
+            "assignment": where(FOUR, **around("efficiency_frac", 1.1, 0.02)),
+            "assignment_split": largest("exposed"),
+        },
+        says=["goes: with four workers 50.0% of an epoch is waiting for communication. The"],
+        never=["mainly since"],
+    ),
+    Case(
         "a next loss that is nearer than the parts are from adding up",
         edits={"assignment_split": both(largest("exposed"), where({"workers": 4}, rest_frac=0.4))},
         says=["mainly since 50.0% of an epoch goes to waiting for communication (H4)"],

@@ -74,7 +74,7 @@ AS_MEASURED = Case(
         "Bytes over the exposed time of Q3.1 would be no bandwidth",
         "A step is faster with bf16; slower with fp16; not measurably different with PowerSGD. "
         "Bytes",
-        "so the latency is where the fitted line meets no bytes. Nothing ran beside; the formula "
+        "so the latency is where the fitted line meets no bytes. No training ran beside; the formula "
         "misses none by more than",
         "10.0 µs (9.9 to 10.1) 1.50 GB/s (1.49 to 1.51)",
         "1.60 GB/s (1.58 to 1.62)",
@@ -257,7 +257,7 @@ CASES = [
         "one cell negative",
         edits=_no_rate(({"workers": 2, "per_worker_batch": 32}, "negative")),
         says=[
-            "831 MB/s, at most 52.0% of plain TCP: buckets alone take 80.0% of that",
+            "831 MB/s, at most 52.0% of plain TCP (no rate follows in one of six cells): buckets",
             "negative negative 1.52 GB/s (1.51 to 1.54) negative negative negative 2 128",
         ],
     ),

@@ -269,6 +269,27 @@ CASES = [
         never=["both together", "cost at most a point"],
     ),
     Case(
+        "zero gamma costs as little with warm-up as without",
+        lab=_alone_like("linear_scaling", _warmed(zero_gamma=0.845)),
+        edits={
+            "large_batch": both(
+                where(
+                    {"arm": "zero_gamma", "base": "warmup"},
+                    test_accuracy_difference_frac=-0.005,
+                    test_accuracy_difference_frac_low=-0.008,
+                    test_accuracy_difference_frac_high=-0.002,
+                ),
+                where(
+                    {"arm": "zero_gamma_alone", "base": "linear_scaling"},
+                    test_accuracy_difference_frac=-0.004,
+                    test_accuracy_difference_frac_low=-0.0095,
+                    test_accuracy_difference_frac_high=0.001,
+                ),
+            )
+        },
+        never=["both together"],
+    ),
+    Case(
         "the rule fails in S2 with gains of one alone",
         lab=_warmed(),
         edits={

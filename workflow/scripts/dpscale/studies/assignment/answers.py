@@ -312,10 +312,12 @@ def _lost(inputs: Inputs, most: Row) -> Row | None:
     if len(last["leading"]) != 1 or last["unclear"]:
         return None
     lost, second = last["leading"][0], _next(last)
-    lacks = 1 - (most["efficiency_frac_low"] or 0.0)
+    low, high = most["efficiency_frac_low"], most["efficiency_frac_high"]
     explains = (
         lost["part"] not in ("load", "copy")
-        and lost["share"].low >= lacks / 2
+        and None not in (low, high)
+        and high < 1
+        and lost["share"].low >= (1 - low) / 2
         and not (elsewhere and elsewhere["most"]["overtaken"])
     )
     return lost | {"explains": explains, "next": second if second and second.beyond_rest else None}
@@ -494,7 +496,7 @@ def _with_devices(split: list[Row]) -> Row | None:
     apart = [row for row in split if row["workers"] > 1 and not row["oversubscribed"]]
     if not apart or apart[-1] is split[-1] or not (led(apart[-1]) and led(split[-1])):
         return None
-    return apart[-1]
+    return apart[-1] | {"next": _next(apart[-1])}
 
 
 def _tried(doubled: list[Row], split: list[Row]) -> Row | None:

@@ -83,7 +83,7 @@ WAITED_FRAC = 0.05  # of the time: waiting for the loader that is worth a remedy
 CROWDED = 0.1  # of the time: computing without a core, more than the clocks' granularity
 UTILISATION_COLUMNS: Columns = (
     columns("idle_frac on_cpu crowded advised")
-    | words("awaits", ("nothing", "loader", "launches"))
+    | words("awaits", ("nothing", "loader", "launches", "undecided"))
     | side("utilisation_to_first", "utilisation_difference_frac")
     | side("load_to_first", "load_difference_frac")
     | side("rate_to_best", "rate_to_best_ratio", 1.0)
@@ -147,10 +147,12 @@ def measured(row: TableRow) -> bool:
 def _awaits(row: TableRow) -> str:
     """What the device waits for; on a CPU, whose utilisation counts loading as work, the loader."""
     if row["on_cpu"]:
-        return "loader" if of_row(row, "load_frac", WAITED_FRAC) == "above" else "nothing"
+        waited = of_row(row, "load_frac", WAITED_FRAC)
+        return {"above": "loader", "below": "nothing"}.get(waited, "undecided")
     if of_row(row, "utilisation_frac", NEARLY_ALL) == "above":
         return "nothing"
-    return "loader" if (row["load_frac"] or 0) > row["idle_frac"] / 2 else "launches"
+    mostly = of_row(row, "load_frac", row["idle_frac"] / 2)
+    return {"above": "loader", "below": "launches"}.get(mostly, "undecided")
 
 
 # Where time goes beside computation.

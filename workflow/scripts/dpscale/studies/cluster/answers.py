@@ -52,7 +52,7 @@ def facts_closing(inputs: Inputs) -> Facts:
         "elbow": (elbow := next(iter(_elbows(inputs)), None)),
         "scalings": scalings,
         "scaled_to": scaled_to(elbow, scalings),
-        "warm_up": _warm_up(inputs),
+        "aids": aids(inputs),
         "on_test_alone": _on_test_alone(inputs),
         "more_epochs": next(map(_epochs, _as_good_as_scaling(inputs)), None),
         "ledger": _agrees(inputs.rows("wire")),
@@ -155,30 +155,30 @@ def _scaled_in_h5(inputs: Inputs) -> list[Row]:
     ]
 
 
-def _warm_up(inputs: Inputs) -> list[Row]:
-    """Return what gradual warm-up changes at the scaled rate, in S2 with gains of one and in Q4.2.
+def aids(inputs: Inputs) -> list[Row]:
+    """Return what gradual warm-up, and zero gains beside it, change at the scaled rate.
 
-    warmed_frac: the accuracy with it less that without, of side scaled_side; no row where that is
-    not measurable.
+    In S2 (warm-up with gains of one) and in Q4.2. gain_frac: the accuracy with the aid less that
+    without, of side scaled_side; no row where that is not measurable.
     """
-    claims = inputs.rows("published_lr_scaling", claim="gradual_none_unit")
-    remedies = inputs.rows("large_batch", arm="warmup", base="linear_scaling")
-    found = [
+    found = []
+    for aid, claim, arm, base in (
+        ("warm_up", "gradual_none_unit", "warmup", "linear_scaling"),
+        ("zero_gains", "gamma_large", "zero_gamma", "warmup"),
+    ):
         # The error without it less the error with it is what it gains in accuracy.
-        *(
-            ("S2", row, -(row["measured"] or 0), AS_ACCURACY.get(row["measured_side"]))
-            for row in claims
-        ),
-        *(
-            ("Q4.2", row, row["test_accuracy_difference_frac"], row["test_accuracy_side"])
-            for row in remedies
-        ),
-    ]
-    return [
-        row | {"question": question, "warmed_frac": gain, "scaled_side": side}
-        for question, row, gain, side in found
-        if side in ("above", "below")
-    ]
+        found += [
+            row | {"aid": aid, "question": "S2", "gain_frac": -(row["measured"] or 0), "side": side}
+            for row in inputs.rows("published_lr_scaling", claim=claim)
+            if (side := AS_ACCURACY.get(row["measured_side"]))
+        ]
+        found += [
+            row | {"aid": aid, "question": "Q4.2", "gain_frac": gain, "side": side}
+            for row in inputs.rows("large_batch", arm=arm, base=base)
+            if (gain := row["test_accuracy_difference_frac"]) is not None
+            if (side := row["test_accuracy_side"]) in ("above", "below")
+        ]
+    return [row | {"scaled_side": row["side"]} for row in found]
 
 
 def _place(row: Row) -> tuple[int | None, int]:
@@ -270,10 +270,12 @@ def advised_batch(inputs: Inputs) -> int | None:
 
 
 def _as_good_as_scaling(inputs: Inputs) -> list[Row]:
-    """Return longer training at the unscaled rate, where it reaches what linear scaling does."""
-    return inputs.rows(
+    """Return longer training at the unscaled rate, where it helps and reaches what scaling does."""
+    alike = inputs.rows(
         "large_batch", arm="more_epochs", base="linear_scaling", test_accuracy_side="indistinct"
     )
+    helps = inputs.rows("large_batch", arm="more_epochs", base="large", test_accuracy_side="above")
+    return alike if helps else []
 
 
 def _epochs(row: Row) -> float:
@@ -354,6 +356,7 @@ QUESTIONS = [
         ],
         vocabulary=words("here asked", Way)
         | words("gains_by", GainsBy)
+        | words("aid", ("warm_up", "zero_gains"))
         | words("scaled_side", ("above", "indistinct", "below"))
         | words("optimizer", TrainingConfig.model_fields["optimizer"].annotation),
     )

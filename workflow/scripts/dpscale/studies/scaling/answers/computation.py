@@ -88,7 +88,7 @@ def facts_q3_1(inputs: Inputs) -> Facts:
         ],
         "iterations": waiting_by_iteration(inputs),
         "off": (off := formula_over_waiting(direct)),
-        "counted": counted_as_communication(direct, [row["workers"] for row in off]),
+        "counted": counted_as_communication(direct, off),
         "over_span": waiting_over_span(direct),
         "slowed": [row for row in direct if row["oversubscribed"] and _positive(row, "contention")],
         "lead": (lead := leading_cell(direct or complete)),
@@ -124,12 +124,17 @@ def of_workers(rows: list[Row], workers: int) -> list[Row]:
 def largest_parts(cause: str | None, rows: list[Row]) -> list[Row]:
     """Return the cause of what the formula gives, or else the two parts that are most of it.
 
-    Of those that are measurably above zero in each of these cells where the formula's seconds are.
+    Of those that are measurably above zero, and no more than the formula gives, in each of these
+    cells where the formula's seconds are above zero.
     shares: of these seconds, in each.
     """
     timed = [row for row in rows if row["subtraction_side"] == "above"]
     parts = [cause] if cause else SUMMANDS
-    known = [part for part in parts if all(_positive(row, part) for row in timed)]
+    known = [
+        part
+        for part in parts
+        if all(_positive(row, part) and row[f"{part}_s"] <= row["subtraction_s"] for row in timed)
+    ]
     found = [
         Row(
             part=part,
@@ -159,19 +164,24 @@ def formula_over_waiting(rows: list[Row]) -> list[Row]:
     ]
 
 
-def counted_as_communication(direct: list[Row], workers: list[int]) -> list[Row]:
+def counted_as_communication(direct: list[Row], off: list[Row]) -> list[Row]:
     """Return what else than waiting is measurably above zero in the formula's communication.
 
-    Of the least and the most of these numbers of workers: the part, and with which of them it is at
-    every b (workers), none where it is with each.
+    Of the least and the most workers with whom it gives more than the waiting at every b: the parts
+    that are so at every b.
     """
-    shown = sorted({min(workers), max(workers)}) if workers else []
-    found = {
-        part: [n for n in shown if all(_positive(row, part) for row in of_workers(direct, n))]
-        for part in ("contention", "overhead")
-    }
+    ratios = {n: [row["ratio"].value for row in own] for n, own in by(off, "workers")}
+    shown = [n for n in sorted({min(ratios), max(ratios)}) if min(ratios[n]) > 1] if ratios else []
     return [
-        Row(part=part, workers=own if own != shown else []) for part, own in found.items() if own
+        Row(
+            workers=n,
+            parts=tuple(
+                part
+                for part in ("contention", "overhead")
+                if all(_positive(row, part) for row in of_workers(direct, n))
+            ),
+        )
+        for n in shown
     ]
 
 

@@ -40,7 +40,9 @@ def facts_q2(inputs: Inputs) -> Facts:
         "cells": side_by_side(weak, strong),
         "samples": inputs.train_samples(name for row in weak for name in row.runs),
         # A cell may be of both kinds of scaling.
-        "disturbed": inputs.disturbed({_cell(row): row for row in rows if row["launches"]}.values()),
+        "disturbed": inputs.disturbed(
+            {_cell(row): row for row in rows if row["launches"]}.values()
+        ),
         "differ": any(row.of_medians_ratio.bare != row.speedup_ratio.bare for row in rows),
         "lessons": [] if missing else lessons(inputs),
         "losses": [row for row in inputs.rows("speedup_losses") if row["parts_s"] is not None],
