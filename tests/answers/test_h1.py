@@ -419,8 +419,8 @@ CASES = [
         edits=_batches(where(FIRST, per_worker_batch=64))
         | {"assignment": where(per_worker_batch=64)},
         says=[
-            "steps an epoch, 19 with four workers; b = 64 makes 156 and 39, and so H2 to H6 train "
-            "with it."
+            "steps an epoch, 19 with four workers; H2 to H6 train with b = 64, which makes 156 "
+            "and 39."
         ],
     ),
     Case(

@@ -150,8 +150,8 @@ CASES = [
             f"a speed-up of {low} to {high}",
             edits={"assignment": speedup([2, 4], low, value, high)},
             says=[
-                f"Here, with b = 128, four workers {most}, a scaling efficiency of 62.9%; two workers "
-                f"{alike} ({value:.3f}×, efficiency 80.2%). One",
+                f"Here, with b = 128, four workers {most}, a scaling efficiency of 62.9%; two "
+                f"workers {alike} ({value:.3f}×, efficiency 80.2%). One",
                 f"In short: Here four workers {short}; test accuracy",
                 f"Two and four workers {caption}; hollow",
             ],

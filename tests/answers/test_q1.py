@@ -200,7 +200,8 @@ CASES = [
         ),
         says=[
             "the update 1.50 s (29.4%). From b = 128 on the forward pass and the backward pass "
-            "vary by 10% at most per image; still falling: the update (1.00 s to 500 ms of an "
+            "vary by 10% at most per image; shorter by the medians: the update (1.00 s to 500 ms "
+            "of an "
             "epoch)."
         ],
     ),
@@ -215,7 +216,8 @@ CASES = [
             update_s=[2.0, 1.0, 0.5],
         ),
         says=[
-            "From b = 32 on the backward pass varies by 10% at most per image; still falling: the "
+            "From b = 32 on the backward pass varies by 10% at most per image; shorter by the "
+            "medians: the "
             "copy to the device (256 ms to 110 ms of an epoch) and the update (2.00 s to 500 ms of "
             "an epoch)."
         ],

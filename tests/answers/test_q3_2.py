@@ -74,8 +74,8 @@ AS_MEASURED = Case(
         "Bytes over the exposed time of Q3.1 would be no bandwidth",
         "A step is faster with bf16; slower with fp16; not measurably different with PowerSGD. "
         "Bytes",
-        "so the latency is where the fitted line meets no bytes. No training ran beside; the formula "
-        "misses none by more than",
+        "so the latency is where the fitted line meets no bytes. No training ran beside; the "
+        "formula misses none by more than",
         "10.0 µs (9.9 to 10.1) 1.50 GB/s (1.49 to 1.51)",
         "1.60 GB/s (1.58 to 1.62)",
     ],

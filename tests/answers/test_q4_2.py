@@ -182,7 +182,8 @@ CASES = [
             (
                 -0.04,
                 "lower S2's error by 4.00 points (a rate of 4, 156 updates); here they do the "
-                "opposite, at 1.6 in 10 updates: they cost 35.0 points of accuracy",
+                "opposite, at 1.6 in 10 updates: they cost 35.0 points of accuracy; such blocks "
+                "may open too slowly",
             ),
             (
                 0.04,
@@ -214,14 +215,14 @@ CASES = [
                 {"none": -0.04, "gradual": -0.02},
                 "Without warm-up zero gains lower S2's error by 4.00 points (a rate of 4, 156 "
                 "updates); here they do the opposite, at 1.6 in 10 updates: they cost 31.0 points "
-                "of accuracy.",
+                "of accuracy; such blocks may open too slowly.",
                 "With warm-up zero gains",
             ),
             (
                 {"none": 0.04, "gradual": -0.02},
                 "With warm-up zero gains lower S2's error by 2.00 points (a rate of 4, 156 "
                 "updates); here they do the opposite, at 1.6 in 10 updates: they cost 35.0 points "
-                "of accuracy.",
+                "of accuracy; such blocks may open too slowly.",
                 "Without warm-up zero gains do",
             ),
             (
@@ -248,7 +249,8 @@ CASES = [
             "makes no measurable difference (81.0% to 81.0%).",
             "With warm-up zero gains lower S2's error by 50.0 points (a rate of 4, 156 updates); "
             "here they do the opposite, ",
-            "cost 35.0 points of accuracy. Without warm-up zero gains cost at most a point here, "
+            "cost 35.0 points of accuracy; such blocks may open too slowly. Without warm-up zero "
+            "gains cost at most a point here, "
             "so it is both together. The rule",
             "and linear scaling with zero gamma raise the large batch's test accuracy.",
         ],
@@ -336,7 +338,7 @@ CASES = [
             "gamma on top of both gains 9.50 points. With warm-up the first two epochs, 20 of the "
             "50 updates, begin below the scaled rate. In S2 (B = 256, a rate of 4, here 1.6) "
             "warm-up lowers the error by 9.10 points. No arm isolates why warm-up costs accuracy. "
-            "The rule has a limit: in S2, with warm-up and zero gains, it raises the error at B = "
+            "The rule has a limit: in S2 it raises the error at B = "
             "1024, at a rate of 16; here it reaches 1.6. In"
         ],
     ),

@@ -48,8 +48,8 @@ CASES = [
     Case(
         "drift and spread",
         says=[
-            "Gradients alone are enough for training; the replicas then differ in running "
-            "statistics, by up to 1.00%, and the test accuracy depends on whose are used. Without "
+            "Gradients alone are enough for training; the replicas then end up to 1.00% apart "
+            "in running statistics, and the test accuracy depends on whose are used. Without "
             "the broadcast of buffers parameters stay bitwise identical on two workers and the "
             "training loss is the same bit for bit. All replicas",
             "The same training was run on two workers with and",
@@ -69,8 +69,8 @@ CASES = [
             "broadcast 1",
             "The drift of running statistics is larger without the broadcast in every seed. Right: "
             "a bar for each seed, from the lowest to the highest test accuracy of the workers.",
-            "In short: Gradients alone are enough for training; the replicas then differ in "
-            "running statistics, by up to 1.00%.",
+            "In short: Gradients alone are enough for training; the "
+            "replicas then end up to 1.00% apart in running statistics.",
         ],
         never=["Even with", "(0% with"],
     ),
@@ -78,7 +78,7 @@ CASES = [
         "the parameters differ",
         edits=_off(parameters_identical=False, parameter_difference_max=0.5),
         says=[
-            "Gradients alone are not enough for training; the replicas then differ in running",
+            "Gradients alone are not enough for training; the replicas then end up to",
             "parameters differ between workers, by up to 0.500 and the",
             "so something else enters the update",
         ],
@@ -101,7 +101,7 @@ CASES = [
             "for training; the replicas' running statistics stay equal.",
             "0% without the broadcast and 0% with it, not clearly changed by the broadcast, since "
             "the ranges over the seeds meet",
-            "does not show that it matters whose statistics are used.",
+            "So whose statistics are used changes no answer of this test set.",
         ],
         never=["An evaluation needs", "measured all the same"],
     ),
@@ -130,7 +130,7 @@ CASES = [
         "drift with the broadcast",
         edits=_on(buffer_difference_frac_max=0.002),
         says=[
-            "by up to 1.00% (0.200% even with the broadcast), and the test accuracy depends",
+            "1.00% apart in running statistics (0.200% even with the broadcast), and the test",
             "0.200% with it, larger without the broadcast in every seed. Without it",
             "need not grow. Even with the broadcast they differ after the last step",
         ],
@@ -167,12 +167,13 @@ CASES = [
         "images of noise",  # the largest spread is larger, the seeds do not agree
         lab=functools.partial(_spreads, [1, 2, 0], [1, 1, 1]),
         says=[
-            "in running statistics, by up to 1.00%, and at the end in test accuracy by up to 0.100 "
-            "percentage points, not measurably more than with it. Without",
+            "end up to 1.00% apart in running statistics, and in test accuracy by up to 0.100 "
+            "percentage points, no measurable difference to with it. Without",
             "by up to 0.100 percentage points without the broadcast and 0.0500 percentage points "
             "with it. Compared by seed the spreads do not differ measurably (their medians are 0 "
-            "points apart, interval −0.124 to 0.124; one image is 0.0500). So",
-            "this test set does not show that it matters whose statistics are used. An",
+            "points apart, interval −0.124 to 0.124; one image is 0.0500). So whose "
+            "statistics are used matters by up to 0.100 percentage points; whether the broadcast "
+            "lessens that is undecided. An",
         ],
         never=["is larger ("],
     ),
@@ -182,7 +183,8 @@ CASES = [
         says=[
             "Compared by seed the spread without it is smaller (their medians are −1.50 points "
             "apart,",
-            "by up to 1.00%, and the test accuracy varies no more between workers than with the "
+            "1.00% apart in running statistics, and the test accuracy varies no more between "
+            "workers than with the "
             "broadcast. Without",
         ],
     ),
