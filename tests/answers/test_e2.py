@@ -142,8 +142,8 @@ CASES = [
             "1.30×), mostly by communication, four about 0.950× (0.950×). The",
             "By prediction, more workers than one are not measurably faster. Times are steps times "
             "seconds of a step. Darker",
-            "Perfect sharing would leave the worker-seconds (time to the goal times workers) the "
-            "same; two workers spend 2.61× those of one. That is a product: with the "
+            "Perfect sharing would leave the worker-seconds (predicted time to the goal times "
+            "workers) the same; two workers spend 2.61× those of one. That is a product: with the "
             "same batch a worker 1.88× for communication and 1.39× for the samples that larger "
             "batches add. Trained",
             "the next number's own best batch. 1 2 2.61× (2.19 to 3.10) the same batch a worker "
@@ -153,7 +153,8 @@ CASES = [
             "one, at 95% for all together:",
             "The goal is a validation error of 4.00% of the network of one hidden layer with "
             "Nesterov momentum",
-            "The cheapest, one worker with B = 64, takes 194 ms of workers' time, where the "
+            "By the predictions the cheapest, one worker with B = 64, takes 194 ms of workers' "
+            "time, where the "
             "fastest takes",
             "Each verdict is at 95%: if all were alike, chance would set about 0.4 of the eight "
             "cells apart from the fastest, and decide about 0.15 of the three comparisons of two",
@@ -422,6 +423,35 @@ CASES = [
         },
         says=["of 2.28 ms. The predicted time is undecided. The network"],
     ),
+    Case(
+        "more workers than those advised were trained, and took longer",
+        lab=made(**BOUND, **MANY),
+        edits={
+            "advice": where({"role": "recommended"}, workers=2, per_worker_batch=64),
+            "goal_trainings": both(
+                where({"workers": 1}, **around("to_advised_ratio", 2.0)),
+                where({"workers": 4}, **around("to_advised_ratio", 1.3, 0.05)),
+            ),
+        },
+        says=[
+            "Predicted, more workers than one pay",
+            "; trained, four workers took 1.30× as long.",
+        ],
+    ),
+    Case(
+        "with one batch two and four workers took longer, with the other not",
+        lab=made(step_s=lambda n, b: 0.01 * n, silent_s=by_samples),
+        edits={
+            "goal_trainings": both(
+                where({"workers": [2, 4]}, **around("to_advised_ratio", 1.05, 0.1)),
+                where({"workers": 2, "global_batch": 128}, **around("to_advised_ratio", 1.6, 0.1)),
+            )
+        },
+        says=[
+            "trained, two took 1.60× with B = 128, not measurably longer with B = 512; four did "
+            "not take measurably longer."
+        ],
+    ),
     *(
         Case(
             f"trained with one batch two workers took longer, with the other {name}",
@@ -454,8 +484,8 @@ CASES = [
             "Nothing that was trained keeps to the limits: four workers with B = 256, the choice "
             "by prediction, took 184 ms to 4% validation error, 19.1× the deadline (upper ends "
             "decide).",
-            "In short: Nothing keeps to the limits: four workers with B = 256 takes 19.1× the "
-            "deadline, trained.",
+            "In short: Nothing keeps to the limits: four workers with B = 256 takes up to 19.1× "
+            "the deadline, trained.",
         ],
         never=["Take"],
     ),
@@ -475,7 +505,7 @@ CASES = [
         says=[
             "Nothing that was trained keeps to the limits: one worker with B = 64, the choice by "
             "prediction, took 969 ms to 4% validation error, 3.35× the deadline",
-            "In short: Nothing keeps to the limits: one worker with B = 64 takes 3.35× the",
+            "In short: Nothing keeps to the limits: one worker with B = 64 takes up to 3.35×",
         ],
         never=["Take", "the soonest", "within the limits"],
     ),
@@ -507,27 +537,26 @@ CASES = [
             (
                 "too",
                 around("to_advised_ratio", 3.0),
-                "difference. More workers than one pay, up to the 4 measured: two",
+                "no measurable difference. More workers than one pay, up to the 4 measured: two",
                 ["Predicted, more", "; trained"],
             ),
             (
                 "one is as soon",
                 around("to_advised_ratio", 1.02, 0.1),
                 "Predicted, more workers than one pay, up to the 4 measured: two take 0.520× as "
-                "long to the goal, four 0.250×; trained, one worker is not measurably slower "
-                "(1.02×).",
+                "long to the goal, four 0.250×; trained, one worker took 1.02× as long, undecided.",
                 [],
             ),
             (
                 "one is sooner, beyond a limit",
                 around("to_advised_ratio", 0.8, 0.1) | {"obeys": False},
-                "four 0.250×; trained, one worker is sooner (0.800×).",
+                "four 0.250×; trained, one worker took 0.800× as long.",
                 [],
             ),
             (
                 "one could not be compared",
                 dict.fromkeys(("to_advised_ratio", "to_advised_ratio_low"), NAN),
-                "four 0.250×; trained, one worker is not comparable.",
+                "four 0.250×; trained, one worker cannot be compared.",
                 [],
             ),
         )
@@ -549,7 +578,13 @@ CASES = [
     Case(
         "limits decide",
         lab=made(**BOUND, **MANY, limits={"deadline_s": 1e9}),
-        says=["B = 256 (73.7 s) shows no measurable difference."],
+        says=[
+            "Take four workers with B = 64 or 256: trained, B = 64 reached 4% validation error in "
+            "73.5 s (predicted: 73.5 s), 256 in 73.7 s, no measurable difference.",
+            "In short: Take four workers with B = 64 or 256: 73.5 s to 4% validation error (73.7 "
+            "s) "
+            "when trained.",
+        ],
         never=["the soonest"],
     ),
     Case(
@@ -858,7 +893,7 @@ CASES = [
         edits={"time_to_goal": predicted(16, 0.6)},
         says=[
             "from the fastest; hatched: predicted",
-            "; B = 256 (73.7 s) shows no measurable difference. More workers than one pay, "
+            ", 256 in 73.7 s, no measurable difference. More workers than one pay, "
             "up to the 4 measured: two take 0.520× as long to the goal, four 0.250×; 16 are "
             "predicted sooner.",
             ") predicted The advice",

@@ -57,8 +57,7 @@ CASES = [
         for low, value, high, words in (
             (0.4, 0.5, 0.6, ", yet later"),
             (0.7, 1.1, 1.3, ", yet not measurably sooner"),
-            (0.7, 0.785, 1.03, ", yet hardly sooner"),
-            (0.96, 0.995, 1.03, ", yet hardly sooner"),
+            (0.7, 0.785, 1.03, ", yet not measurably sooner"),
             (NAN, 0.785, NAN, ""),
         )
     ),

@@ -87,8 +87,8 @@ CASES = [
         "falls",
         edits=_times(9.0, 4.0, 2.0),
         says=[
-            "Each larger batch has a shorter epoch, and the curve has not levelled off.",
-            "The larger the batch, the shorter the epoch, from 9.00 s at b = 32 to 2.00 s at b = "
+            "The largest batch has the shortest epoch, and the curve has not levelled off.",
+            "The largest batch has the shortest epoch: from 9.00 s at b = 32 to 2.00 s at b = "
             "512. Iterations have fixed costs: 16 times the samples take only 3.56 times",
             "ends before the device is saturated: its last step, from b = 128 to 512, still "
             "saves 50.0% of the epoch, where the first saved 55.6%: the curve flattens.",
@@ -105,7 +105,7 @@ CASES = [
         "falls, by the line with little left to save",
         edits=_times(3.14, 1.13, 1.07),
         says=[
-            "Each larger batch has a shorter epoch, by ever less.",
+            "The largest batch has the shortest epoch. Band",
             "; that is why the curve falls and then flattens (saturation). Of the",
             "The sweep's last step, from b = 128 to 512, "
             "still saves 5.31% of the epoch, where the first saved 64.0%: the curve flattens.",

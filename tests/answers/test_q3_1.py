@@ -163,7 +163,10 @@ CASES = [
                 where(**_ends("overhead_s", 0.01, -0.1, 0.2)),
             )
         },
-        says=["1.43× with four; with two and four what else it counts is undecided. With"],
+        says=[
+            "1.43× with four; with two and four which of contention and overhead it counts is "
+            "undecided. With"
+        ],
     ),
     Case(
         "training waits longer than the span of its buckets",

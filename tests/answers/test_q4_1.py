@@ -110,7 +110,9 @@ CASES = [
     ),
     Case(
         "behind in test accuracy alone",
-        lab=trained({"large": {"train_loss": [0.11, 0.1, 0.09]}}),
+        lab=trained(
+            {"large": {"train_loss": [0.11, 0.1, 0.09], "train_accuracy_frac": [0.96, 0.95, 0.94]}}
+        ),
         says=[
             "with a training loss that is measurably no different from that of the small one. That "
             "is what the generalisation gap of Keskar"
@@ -118,8 +120,13 @@ CASES = [
     ),
     Case(
         "behind in test accuracy with the lower loss",
-        lab=trained({"large": {"train_loss": 0.05}}),
+        lab=trained({"large": {"train_loss": 0.05, "train_accuracy_frac": 0.97}}),
         says=["with a training loss that is lower than that of the small one. That is what"],
+    ),
+    Case(
+        "behind in test accuracy and in training accuracy, not in loss",
+        lab=trained({"large": {"train_loss": [0.11, 0.1, 0.09]}}),
+        never=["looks like"],
     ),
     Case(
         "one seed",

@@ -92,7 +92,7 @@ CASES = [
         says=[
             "By a fit (one hidden layer, plain SGD, 4% error) doubling B saves 40% of steps at B = "
             "10.0 (ideal: 50%), 10% at 161; critical batch size: 40.1. Nesterov momentum makes it "
-            "3.01× as large. Each doubling saved 43.0% to 49.8% up to 16, 15.0% to 33.0% up to 256 "
+            "3.01× as large. Median savings: 43.0% to 49.8% up to 16, 15.0% to 33.0% up to 256 "
             "and at most 6.06% beyond. With plain SGD B = 2 reaches the goal with 1 286 "
             "samples, B = 1024 with 31 744. The gradient",
             "With momentum the critical batch size is larger (3.01× (2.81 to 3.21)). At the "
@@ -115,7 +115,7 @@ CASES = [
         "perfect scaling and its end",
         lab=CLEAR,
         says=[
-            "3.00× as large; at the smallest batches steps fall in proportion. Each doubling saved "
+            "3.00× as large; at the smallest batches steps fall in proportion. Median savings: "
             "40.5% to 51.1% up to 64 and at most 26.7% beyond. Savings above",
             "steps fall in proportion (slope −1 within 0.2). By a line through the four largest "
             "batch sizes steps still fall (slope below −0.2) in one of two searches; in one it is "
@@ -181,7 +181,7 @@ CASES = [
         says=[
             "Each doubling of B saved 0% to 20.0% of steps up to 1024 (one hidden layer, plain "
             "SGD).",
-            "Each doubling saved 0% to 20.0% up to 1024.",
+            "Median savings: 0% to 20.0% up to 1024.",
         ],
         never=["each doubling saved"],
     ),
@@ -347,7 +347,7 @@ CASES = [
             "B = 2 (ideal: 50%), 10% at 19.3; critical batch size: 4.83. Nesterov momentum "
             "does not change it "
             "measurably, 1.38×; even at the smallest batches steps do not fall in proportion. "
-            "Each doubling saved 2.33% to 22.0% up to 1024. With plain SGD B = 2 reaches "
+            "Median savings: 2.33% to 22.0% up to 1024. With plain SGD B = 2 reaches "
             "the goal with 264",
             "By a line through the four smallest batch sizes alone, without the fit, steps do not "
             "fall in proportion (slope not −1 within 0.2).",
@@ -413,7 +413,7 @@ CASES = [
         lab=searched(sgd=6.0),
         edits={"published_steps_to_goal": judged(SMALL, "agrees")},
         says=[
-            "Each doubling saved 10.0% to 39.3% up to 64 and at most 6.25% beyond.",
+            "Median savings: 10.0% to 39.3% up to 64 and at most 6.25% beyond.",
             "By a fit (one hidden layer, plain SGD, 4% error) doubling B saves 40% of steps below "
             "B = 2 (ideal: 50%), 10% at 24.3; critical batch size: 6.08.",
             "Steps fall less than in proportion from B = 2, the smallest; twice the batch saves "
@@ -502,12 +502,12 @@ CASES = [
                 judged(SMALL, "disagrees"), judged(SMALL | SGD | {"model": "mlp"}, "agrees")
             )
         },
-        says=["3.01× as large; at the smallest batches steps fall in proportion. Each"],
+        says=["3.01× as large; at the smallest batches steps fall in proportion. Median"],
     ),
     Case(
         "perfect scaling of which no claim was judged",
         edits={"published_steps_to_goal": without(claim="small")},
-        says=["3.01× as large. Each"],
+        says=["3.01× as large. Median"],
     ),
     Case(
         "no bend with plain SGD",

@@ -67,7 +67,7 @@ CASES = [
             "learners have 1.71× the throughput but need 6.00 epochs, not 3.00: undecided in "
             "seconds. Expected",
             "SGD with the large batch has 3.00× the throughput of SGD with the small one, learners "
-            "1.71×: so theirs saves no time beside it. Each learner has weights of its own, so "
+            "1.71×: so no saving of time shows. Each learner has weights of its own, so "
             "that a layer is several small products and no large one, and learners are averaged "
             "after every step: one learner alone, so made, passes 0.833× the samples of the plain "
             "network. Timed",
@@ -448,8 +448,8 @@ CASES = [
         says=[
             "The trainings have eight learners, where tuning chooses five for their network and "
             "batch: 2 200 samples/s with five, 2 150 samples/s with eight. At the throughput of "
-            "five as many epochs would take 10.3 s, still more than SGD's 5.00 s: the number does "
-            "not explain the difference. Adding",
+            "five as many epochs would take 10.3 s, still more than SGD's 5.00 s: the number "
+            "explains a part at most. Adding",
             "against 10.5 s of eight learners (averaged copies; rate tuned, number not). SGD",
         ],
         never=["not measurably below"],
@@ -502,8 +502,8 @@ CASES = [
         lab=trained(speeds=made.SPEEDS | {8: 2300.0, 9: 2500.0}),
         says=[
             "batch: 2 500 samples/s with nine, 2 300 samples/s with eight. At the throughput of "
-            "nine as many epochs would take 9.66 s, still more than SGD's 5.00 s: the number does "
-            "not explain the difference. In each pair"
+            "nine as many epochs would take 9.66 s, still more than SGD's 5.00 s: the number "
+            "explains a part at most. In each pair"
         ],
     ),
     # 10.5 s of eight learners are 4.77 s at 2 200 samples/s.
@@ -551,7 +551,7 @@ CASES = [
                 "The trainings have four learners in each process, where tuning chooses five for "
                 "their network and batch: 2 200 samples/s with five, 1 850 samples/s with "
                 "four. At the throughput of five as many epochs would take 8.83 s, still more "
-                "than SGD's 5.00 s: the number does not explain the difference. In",
+                "than SGD's 5.00 s: the number explains a part at most. In",
             ),
             (
                 "as many learners as tuning chooses",

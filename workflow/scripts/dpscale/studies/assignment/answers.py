@@ -236,14 +236,11 @@ STEPS = ("steps", "planned_steps", "full_run_steps", "full_run_s", "startup_s")
 
 
 def facts_h2(inputs: Inputs) -> Facts:
-    """Return the trainings, those whose records hold other steps or workers, and the asked run.
-
-    little: whether the pace shows that no large gain is left (`_little`).
-    """
+    """Return the trainings, those whose records hold other steps or workers, and the asked run."""
     _, linear, missing = _trainings(inputs)
     said: dict[str, Any] = {"rows": linear, "published": [], "assigned": ASSIGNED}
     if not missing:
-        found = [row | {"little": _little(row)} for row in _complete(linear)]
+        found = _complete(linear)
         wrong = [row for row in found if row["mislabelled"]]
         said |= {"found": found, "wrong": wrong, "published": _published(inputs, "steps")}
     return Facts(missing, _values(linear, STEPS), said)

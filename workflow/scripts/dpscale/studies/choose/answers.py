@@ -150,9 +150,9 @@ def confirmed(take: Row, further: list[Row], trained: list[Row]) -> list[Row] | 
     standing: `longer` where they did with every batch that was trained, `open` where all else may
     be as long as either the advised or the predicted, and else `not_longer`; ratios: to the
     advised, of each batch; longer: of those that took longer, longer_at and rest_at: global batches
-    that did and those that did not; a number that was not compared is open. None where all that
-    were compared did, or not all are predicted to, where time is not what is aimed at, and where
-    the recommended cell is not of the number that they are set beside.
+    that did and those that did not (mixed: both are); a number that was not compared is open. None
+    where all that were compared did, or not all are predicted to, where time is not what is aimed
+    at, and where the recommended cell is not of the number that they are set beside.
     """
     rows = []
     for row in further:
@@ -177,6 +177,7 @@ def confirmed(take: Row, further: list[Row], trained: list[Row]) -> list[Row] | 
                 longer=[one.value("to_advised_ratio", "ratio") for one in longer],
                 longer_at=[one["global_batch"] for one in longer],
                 rest_at=[one["global_batch"] for one in rest],
+                mixed=bool(longer and rest),
             )
         )
     rows.sort(key=lambda row: bool(row["standing"] != "longer"))
@@ -185,16 +186,21 @@ def confirmed(take: Row, further: list[Row], trained: list[Row]) -> list[Row] | 
 
 
 def paid(take: Row, trained: list[Row]) -> dict[str, Any]:
-    """Return whether fewer workers took longer to the goal when trained than those advised.
+    """Return whether trainings of other numbers of workers than those advised show that more pay.
 
-    unpaid: of every fewer number the trained batch that came nearest, where it did not; paid: every
-    fewer number was trained, and all took longer. Cost says nothing of it.
+    Fewer take longer to the goal then, and more are sooner. unpaid: of every number whose trainings
+    do not show it the batch that came nearest; paid: every number was trained, and all show it.
+    Cost says nothing of it.
     """
     timed = [row for row in trained if row["to_advised"] and take["aim"] == "time"]
-    fewer = by([row for row in timed if row["workers"] < take["workers"]], "workers")
-    nearest = [min(own, key=lambda row: row["to_advised_ratio"] or math.inf) for _, own in fewer]
-    planned = {row["workers"] for row in trained if row["workers"] < take["workers"]}
-    unpaid = [row for row in nearest if row["to_advised"] != "above"]
+    others = by([row for row in timed if row["workers"] != take["workers"]], "workers")
+    nearest = [min(own, key=lambda row: row["to_advised_ratio"] or math.inf) for _, own in others]
+    planned = {row["workers"] for row in trained if row["workers"] != take["workers"]}
+    unpaid = [
+        row
+        for row in nearest
+        if row["to_advised"] != ("above" if row["workers"] < take["workers"] else "below")
+    ]
     return {"unpaid": unpaid, "paid": len(nearest) == len(planned) > 0 and not unpaid}
 
 

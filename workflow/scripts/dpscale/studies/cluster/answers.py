@@ -46,7 +46,7 @@ def facts_closing(inputs: Inputs) -> Facts:
         ),
         "swept": next((row for row in inputs.rows("sweep_trend") if row["shape"] in TURNS), None),
         "bound": bound,
-        "start": start(cells, scalings := rates_scaled(inputs)),
+        "start": start(cells, scalings := rates_scaled(inputs), bound),
         "worked": next(iter(cells), None),
         "missed": missed(inputs),
         "elbow": (elbow := next(iter(_elbows(inputs)), None)),
@@ -54,7 +54,6 @@ def facts_closing(inputs: Inputs) -> Facts:
         "scaled_to": scaled_to(elbow, scalings),
         "aids": aids(inputs),
         "on_test_alone": _on_test_alone(inputs),
-        "more_epochs": next(map(_epochs, _as_good_as_scaling(inputs)), None),
         "ledger": _agrees(inputs.rows("wire")),
         "orders": any(row["repeating"] == "every" for row in inputs.rows("order_repeats")),
         "drift": any(row["parameters_identical"] for row in inputs.rows("replicas")),
@@ -227,18 +226,25 @@ def scaled_to(elbow: Row | None, scalings: list[Row]) -> float | None:
     return kept if kept and 1 < kept < min(lost, default=math.inf) else None
 
 
-def start(cells: list[Row], scalings: list[Row]) -> Row | None:
+def start(cells: list[Row], scalings: list[Row], bound: Row | None) -> Row | None:
     """Return the lab's largest batch beyond its reference whose rate the linear rule gives.
 
-    Of those that S2 scaled as much without a higher error; None without one. unscaled_lr: the
+    Of those that S2 scaled as much without a higher error, and up to where steps hardly fall
+    (`bound`), or else the smallest; None without one. beyond: the next larger one; unscaled_lr: the
     lab's; both_rates: whether no such scaling of S2 was measurably better than none.
     """
     kept = [row for row in cells if row["rule_holds"] == "kept" and row["batch_ratio"] > 1]
     if not kept:
         return None
+    kept.sort(key=lambda row: (row["global_batch"], row["workers"]))
+    last = bound["maximal_start"] if bound and bound["b_crit"] is not None else None
+    within = [row for row in kept if last is None or row["global_batch"] <= last] or kept[:1]
     helped = any(row["question"] == "S2" and row["scaled_side"] == "above" for row in scalings)
-    cell = max(kept, key=lambda row: (row["global_batch"], row["workers"]))
-    return cell | {"unscaled_lr": lab().lr, "both_rates": not helped}
+    return within[-1] | {
+        "beyond": next((row for row in kept if row not in within), None),
+        "unscaled_lr": lab().lr,
+        "both_rates": not helped,
+    }
 
 
 def rated_cells(inputs: Inputs) -> list[Row]:
@@ -267,20 +273,6 @@ def advised_batch(inputs: Inputs) -> int | None:
     advised = [row["per_worker_batch"] for row in utilisation[1:] if row["advised"]]
     crowded = any(row["crowded"] for row in utilisation)
     return advised[0] if advised and not crowded else None
-
-
-def _as_good_as_scaling(inputs: Inputs) -> list[Row]:
-    """Return longer training at the unscaled rate, where it helps and reaches what scaling does."""
-    alike = inputs.rows(
-        "large_batch", arm="more_epochs", base="linear_scaling", test_accuracy_side="indistinct"
-    )
-    helps = inputs.rows("large_batch", arm="more_epochs", base="large", test_accuracy_side="above")
-    return alike if helps else []
-
-
-def _epochs(row: Row) -> float:
-    """How many times as many epochs longer training has."""
-    return float(row["epoch"] / row["base_epoch"])
 
 
 def gains_by(gains: list[Row], lines: list[list[Row]], every: list[Row]) -> GainsBy:

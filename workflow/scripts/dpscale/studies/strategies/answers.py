@@ -152,6 +152,7 @@ def whole_tensors(needs: list[Row]) -> list[Row]:
 def spared(needs: list[Row]) -> list[Row]:
     """Return where ZeRO-1 lowers the peak of a worker by less than its state, and by how much.
 
+    Beyond what two looks at a peak of that many workers differ by.
     state_bytes, peak_bytes: how far each is below DDP's; state_frac: what of DDP's peak is the
     optimiser's state.
     """
@@ -169,7 +170,15 @@ def spared(needs: list[Row]) -> list[Row]:
         for row, ddp in zero1_beside_ddp(needs)
         if row["peak_bytes"] and ddp["peak_bytes"]
     ]
-    return [row for row in rows if 0 < row.peak_bytes.value < row.state_bytes.value]
+    noise = {
+        n: max(_looks(own), default=0.0) * max(row["peak_bytes"] or 0 for row in own)
+        for n, own in by(needs, "workers")
+    }
+    return [
+        row
+        for row in rows
+        if 0 < row.peak_bytes.value < row.state_bytes.value - noise[row["workers"]]
+    ]
 
 
 def _gap(need: Row) -> float:

@@ -50,7 +50,12 @@ def facts_q2(inputs: Inputs) -> Facts:
     if not missing:
         said |= {
             "several": several,
-            "behind_fewest": [row for row in several if row["beside_fewest"] == "below"],
+            "behind_fewest": [
+                row
+                for row in several
+                if row["beside_fewest"] == "below"
+                and row["workers"] == said["lessons"][0]["workers"]
+            ],
             "strong": next(iter(inputs.rows("strong_lesson")), None),
             "strong_cells": by_verdict(strong),
             "strong_won": [
