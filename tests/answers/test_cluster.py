@@ -30,7 +30,7 @@ def without_rows(rows: Any) -> Any:
 def test_what_is_of_the_machine_does_not_carry_over() -> None:
     found = page()
     assert (
-        "On a cluster begin with one worker at b = 128, then two while each gains, at rate 0.2 "
+        "On a cluster begin with one worker at b = 128, then two if that gains, at rate 0.2 "
         "with "
         "warm-up (zero gains: step 5). Bytes alone leave two 90% efficiency from steps of 32.2 ms "
         "at 12.5 GB/s, 34.6 ms at the share reached here. B = 512 pays only if your critical batch "
@@ -103,7 +103,7 @@ PAYS = "Here four workers measurably gain where one worker's step is long: "
 def test_workers_gain_where_a_step_is_long_if_the_data_say_so() -> None:
     found = page(gains(("Q2", 40, 3.0), ("H3", 6, 1.0), ("E2", 1, 0.5)))
     assert plain(found.sentence).startswith(
-        "On a cluster begin with one worker at b = 128, then two while each gains, at rate"
+        "On a cluster begin with one worker at b = 128, then two if that gains, at rate"
     )
     undecided = "lab_cells", where(rule_holds="undecided")
     ruled = page(gains(("Q2", 40, 3.0), ("H3", 6, 1.0), ("E2", 1, 0.5)), undecided)
@@ -432,7 +432,7 @@ def test_a_study_that_was_left_out_is_not_spoken_of() -> None:
     [
         (
             {"rule_holds": "kept"},
-            "On a cluster begin with one worker at b = 128, then two while each gains, at rate 0.2",
+            "On a cluster begin with one worker at b = 128, then two if that gains, at rate 0.2",
         ),
         (
             {"rule_holds": "undecided"},

@@ -581,9 +581,8 @@ CASES = [
         says=[
             "Take four workers with B = 64 or 256: trained, B = 64 reached 4% validation error in "
             "73.5 s (predicted: 73.5 s), 256 in 73.7 s, no measurable difference.",
-            "In short: Take four workers with B = 64 or 256: 73.5 s to 4% validation error (73.7 "
-            "s) "
-            "when trained.",
+            "In short: Take four workers with B = 64 or 256: 73.5 s or 73.7 s to 4% validation "
+            "error when trained.",
         ],
         never=["the soonest"],
     ),

@@ -408,7 +408,7 @@ CASES = [
         "the unscaled rate is as good as the linear rule, and begins at a rate that another beats",
         lab=trained(*REMEDIED, (study.REFERENCE._replace(searched_lr=0.25), (1.2, 1.3, 1.25))),
         edits={"lr_scaling": both(AS_GOOD, where(LINEAR_AT_LARGE, kept="lost"))},
-        says=["zero gains. Tune the base rate first: three seeds cannot tell 0.25 apart. A step"],
+        says=["zero gains. Tune the base rate first: 0.25 and 0.5 are undecided. A step"],
     ),
     Case(
         "the unscaled rate is as good as the linear rule, which then has no result",
