@@ -84,7 +84,7 @@ AS_MEASURED = Case(
         "mostly latency",
         "loopback",
         "the lab's falls",
-        "aiting for cores and slower workers beyond",
+        "aiting beyond the transfer takes",
         "of an all-reduce is latency; only",
     ],
 )
@@ -392,7 +392,7 @@ CASES = [
             (
                 True,
                 [],
-                "Waiting for cores and slower workers beyond the transfer takes 10.0% of the "
+                "Waiting beyond the transfer takes 10.0% of the "
                 "formula's time at N = 2 and 40.0% at N = 4. ",
             ),
             (
@@ -404,7 +404,7 @@ CASES = [
             (
                 True,
                 [32, 128, 512],
-                "Waiting for cores and slower workers beyond the transfer takes 10.0% of the "
+                "Waiting beyond the transfer takes 10.0% of the "
                 "formula's time at N = 2 and 40.0% at N = 4; contention and overhead take 50.0% at "
                 "N = 4. ",
             ),
