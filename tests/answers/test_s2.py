@@ -245,7 +245,8 @@ CASES = [
                     ),
                 ),
                 "lost",
-                "at 256 linear scaling with both raises it (5.10%, reference 2.10%), the unscaled rate keeps "
+                "at 256 linear scaling with both raises it (5.10%, reference 2.10%), the "
+                "unscaled rate keeps "
                 "it on test data alone (2.20%). ",
                 [],
                 ["just keeps"],
@@ -397,7 +398,8 @@ CASES = [
                 {"kept": "undecided"},
             ),
             (
-                "linear scaling with both raises it (5.10%, reference 2.10%), the unscaled rate and the "
+                "linear scaling with both raises it (5.10%, reference 2.10%), the unscaled rate "
+                "and the "
                 "square root's just keep it on test data alone (2.20% each)",
                 FLAT,
                 {"difference_frac_low": -0.0095, "kept_on_validation": False},
@@ -990,7 +992,8 @@ CASES = [
                 f"{LOSING} training gets worse while the rate rises: from 8.25 to 16 the median "
                 f"training error goes from 40.0% to 50.0%. In the last epoch before the rate is "
                 f"cut the "
-                f"training error is 50.0%, the validation error 70.0%: running statistics that lag may be why; no arm isolates that.",
+                f"training error is 50.0%, the validation error 70.0%: running statistics that "
+                f"lag may be why; no arm isolates that.",
             ),
             (
                 (0.5, 8.25, 16.0, 1.6),
