@@ -140,7 +140,7 @@ CASES = [
             "not measurably behind the soonest, and cheaper. "
             "More workers are not measurably faster: two take 1.30× as long to the goal (trained "
             "1.30×), mostly by communication, four about 0.950× (0.950×). The",
-            "By prediction, more workers than one are not measurably faster. Times are steps times "
+            "More workers than one are not measurably faster, by prediction. Times are steps times "
             "seconds of a step. Darker",
             "Perfect sharing would leave the worker-seconds (predicted time to the goal times "
             "workers) the same; two workers spend 2.61× those of one. That is a product: with the "
@@ -178,7 +178,7 @@ CASES = [
         says=[
             "), no other measurably sooner. Already the second worker does not pay: predicted 760 "
             "ms against 430 ms, mostly by DDP's wrapper and contention, four 1.32 s. The",
-            "By prediction, more workers than one take longer to the goal. Times",
+            "More workers than one take longer to the goal, by prediction. Times",
         ],
     ),
     *(

@@ -54,11 +54,6 @@ def capitalised(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def decapitalised(text: str) -> str:
-    """Return a text with its first letter in lower case."""
-    return text[:1].lower() + text[1:]
-
-
 def ordinal(number: int) -> str:
     """Return `1st`, `2nd`, `3rd`, `4th`, `11th`."""
     if number % 100 in (11, 12, 13):
@@ -158,7 +153,6 @@ FILTERS = {
     "comma": comma,
     "counted": counted,
     "dataset": dataset,
-    "decapitalised": decapitalised,
     "digits": digits,
     "grouped": group_digits,
     "in_unit": format_value,

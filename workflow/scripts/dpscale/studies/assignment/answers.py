@@ -259,13 +259,11 @@ EFFICIENCY = (
     "epochs_efficiency_frac",
 )
 QUOTED = ("train_s", "speedup_ratio", "efficiency_frac", "test_accuracy_frac")
-LITTLE_RATIO = 1.05  # a speed-up that whole intervals keep to is little
 
 
 def facts_h3(inputs: Inputs) -> Facts:
     """Return the training of one worker, and those of several with pace and accuracy against it.
 
-    little: whether the pace shows that no large gain is left (`_little`).
     most: the most workers, fewer: the others; lost: see there; started: the start-ups that were
     timed; disturbed: those of the `launched` launches that others disturbed, by workers;
     again: how many launches were made again, and disturbed_again: whether all those were.
@@ -274,9 +272,7 @@ def facts_h3(inputs: Inputs) -> Facts:
     said: dict[str, Any] = {"rows": linear, "published": [], "several": [], "lost": None}
     said["disturbed"] = []
     if not missing:
-        alone, *several = (
-            row | _written(row) | {"little": _little(row)} for row in _complete(linear)
-        )
+        alone, *several = (row | _written(row) for row in _complete(linear))
         published = _published(inputs, *QUOTED, nodes=1)
         judged = [row[name] != "unknown" for row in several for name in ("pace", "accuracy_kept")]
         said |= {"alone": alone, "several": several, "published": published}
@@ -329,11 +325,6 @@ def _written(row: Row) -> dict[str, Value]:
         "efficiency": row.efficiency_frac,
         "of_epochs": row.epochs_efficiency_frac,
     }
-
-
-def _little(row: Row) -> bool:
-    """Whether an interval of a speed-up that holds one shows that there is no large gain."""
-    return bool(row["pace"] == "indistinct" and row["speedup_ratio_high"] <= LITTLE_RATIO)
 
 
 # H4: the bottlenecks, from measured shares of an epoch.

@@ -167,17 +167,17 @@ def aids(inputs: Inputs) -> list[Row]:
     ):
         # The error without it less the error with it is what it gains in accuracy.
         found += [
-            row | {"aid": aid, "question": "S2", "gain_frac": -(row["measured"] or 0), "side": side}
+            row | {"aid": aid, "question": "S2", "gain_frac": -row["measured"], "scaled_side": side}
             for row in inputs.rows("published_lr_scaling", claim=claim)
             if (side := AS_ACCURACY.get(row["measured_side"]))
         ]
         found += [
-            row | {"aid": aid, "question": "Q4.2", "gain_frac": gain, "side": side}
+            row | {"aid": aid, "question": "Q4.2", "gain_frac": gain, "scaled_side": side}
             for row in inputs.rows("large_batch", arm=arm, base=base)
             if (gain := row["test_accuracy_difference_frac"]) is not None
-            if (side := row["test_accuracy_side"]) in ("above", "below")
+            if (side := row["test_accuracy_side"]) in AS_ACCURACY
         ]
-    return [row | {"scaled_side": row["side"]} for row in found]
+    return found
 
 
 def _place(row: Row) -> tuple[int | None, int]:
