@@ -125,7 +125,8 @@ CASES = [
         lab={"two_worker_factor": 1.0},
         says=[
             "Here, with b = 128, four workers do not train measurably faster than one: 1.00× (0.99 "
-            "to 1.01), a scaling efficiency of 25.0%, mainly since 42.0% of an epoch goes to waiting for "
+            "to 1.01), a scaling efficiency of 25.0%, mainly since 42.0% of an epoch goes to "
+            "waiting for "
             "communication (H4); two workers likewise (1.00×, efficiency 50.0%). One",
             "In short: Here four workers do not train measurably faster than one (1.00×); test",
             "of the efficiency goes: after waiting for communication comes loading (",
