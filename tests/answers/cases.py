@@ -216,6 +216,15 @@ def text_of(answer: Answer) -> str:
     return plain(" ".join(said))
 
 
+def unended(answer: Answer) -> list[str]:
+    """Paragraphs that end within a sentence, as an empty line where a template says nothing does.
+
+    The opening is one.
+    """
+    spoken = [answer.sentence, *answer.paragraphs, *answer.method]
+    return [one for one in spoken if not one.rstrip().endswith((".", ":", "?"))]
+
+
 def failures(case: Case, text: str) -> list[str]:
     """What a text lacks of a case, and what it says against it."""
     lacking = [f"does not say: {words}" for words in case.says if words not in text]
@@ -243,11 +252,9 @@ def check(question: str, case: Case) -> None:
     assert case.says or case.never, f"the case {case.name!r} cannot fail"
     text = said(question, case)
     assert not failures(case, text), text
-    # An empty line where a template says nothing would part a paragraph.
     found = questions()[question]
     answer = found.worded(case.facts(found))
-    paragraphs = [*answer.paragraphs, *answer.method]
-    assert all(one.rstrip().endswith((".", ":", "?")) for one in paragraphs), text
+    assert not unended(answer), text
     assert not (long := too_long(answer)), f"{long}: {text}"
     known = {*case.inputs.tidy["runs"]["run"]}
     named = {run for part in texts_of(answer) for _, runs in numbers(part) for run in runs}

@@ -8,7 +8,7 @@ import pandas as pd
 from hypothesis import Phase, settings
 
 from builders import Tables
-from cases import plain
+from cases import plain, unended
 from dpscale.reporting.answer import Answer
 from dpscale.reporting.inputs import Inputs
 from dpscale.studies import questions
@@ -47,8 +47,7 @@ def asked(question: str, inputs: Inputs) -> tuple[Answer, str]:
     text = plain(" ".join(spoken))
     assert answer.sentence, question
     assert not BROKEN.search(text), (BROKEN.search(text), text)
-    for one in spoken:
-        assert one.rstrip().endswith((".", ":", "?")), text
+    assert not unended(answer), text
     short = plain(answer.short)
     assert bool(re.search("withheld", short, re.IGNORECASE)) == bool(facts.missing), short
     assert not BROKEN.search(short), (BROKEN.search(short), short)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from builders import derived_lab, full_lab
-from cases import Edit, around, both, plain, text_of, too_long, where
+from cases import Edit, around, both, plain, text_of, too_long, unended, where
 from dpscale.derive.columns import as_table
 from dpscale.reporting.answer import Answer
 from dpscale.studies import closing, derived_of, tables
@@ -17,10 +17,12 @@ from dpscale.studies.cluster.derive import GAINS
 
 @functools.cache
 def page(*edits: tuple[str, Any]) -> Answer:
-    """The page of the made-up lab, some of its derived tables edited."""
+    """The page of the made-up lab, some of its derived tables edited, in whole sentences."""
     derived = derived_lab()
     edited = {name: tables()[name].judged(edit(derived[name])) for name, edit in edits}
-    return closing(derived | edited, full_lab())
+    answer = closing(derived | edited, full_lab())
+    assert not unended(answer)
+    return answer
 
 
 def without_rows(rows: Any) -> Any:

@@ -218,6 +218,12 @@ CASES = [
         )
     ),
     Case(
+        "four workers that gain more than four times, for whose efficiency nothing is missing",
+        edits=_trainings(FOUR, **around("speedup_ratio", 4.4), **around("efficiency_frac", 1.1)),
+        says=["efficiency of 110%; two", "H4 says where an epoch's time goes: with four workers"],
+        never=["the rest of the efficiency"],
+    ),
+    Case(
         "one seed",
         edits=_trainings(seeds=1),
         says=["there is one seed, which gives no interval."],

@@ -684,6 +684,8 @@ def test_the_caption_of_the_rates_says_how_much_of_the_link_they_are() -> None:
     )
     assert caption.endswith("Lines are 95% intervals.")
     assert answer(NO_ARMS).figures[0].caption.startswith("Lines are")
+    alone = Case("", edits=_no_rate(({}, "possibly zero, for want of repeats")))
+    assert "The same buckets alone give 9.48% to" in answer(alone).figures[0].caption
     open_ended = Case("", edits={"bandwidth": where(lab_bytes_per_s_high=NAN)})
     assert "dotted to the edge" in answer(open_ended).figures[0].caption
 
