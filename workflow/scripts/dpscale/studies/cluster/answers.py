@@ -230,9 +230,8 @@ def start(cells: list[Row], scalings: list[Row], bound: Row | None) -> Row | Non
     """Return the lab's largest batch beyond its reference whose rate the linear rule gives.
 
     Of those that S2 scaled as much without a higher error, and up to where steps hardly fall
-    (`bound`), or else the smallest; None without one. few_steps_from: the least of these batches
-    from which they do; unscaled_lr: the lab's; both_rates: whether no such scaling of S2 was
-    measurably better than none.
+    (`bound`), or else the smallest; None without one. unscaled_lr: the lab's; both_rates:
+    whether no such scaling of S2 was measurably better than none.
     """
     kept = [row for row in cells if row["rule_holds"] == "kept" and row["batch_ratio"] > 1]
     if not kept:
@@ -241,13 +240,7 @@ def start(cells: list[Row], scalings: list[Row], bound: Row | None) -> Row | Non
     last = bound["maximal_start"] if bound and bound["b_crit"] is not None else None
     within = [row for row in kept if last is None or row["global_batch"] <= last] or kept[:1]
     helped = any(row["question"] == "S2" and row["scaled_side"] == "above" for row in scalings)
-    return within[-1] | {
-        "few_steps_from": next(
-            (row["global_batch"] for row in kept if last and row["global_batch"] > last), None
-        ),
-        "unscaled_lr": lab().lr,
-        "both_rates": not helped,
-    }
+    return within[-1] | {"unscaled_lr": lab().lr, "both_rates": not helped}
 
 
 def rated_cells(inputs: Inputs) -> list[Row]:
