@@ -13,11 +13,17 @@ from dpscale.studies.cluster.derive import cells, stand_ins, transfers
 from dpscale.studies.cluster.lab import FILE, lab
 
 
-def elbow(lost: int | None, largest: int = 256) -> pd.DataFrame:
-    """The linear rule: its error kept up to twice the reference batch, and lost at another."""
+def elbow(
+    lost: int | None, largest: int = 256, unscaled_ratio: float | None = None
+) -> pd.DataFrame:
+    """The linear rule: its error kept up to twice the reference batch, and lost at another.
+
+    unscaled_ratio: up to how many times the reference batch the rate left as it is keeps it.
+    """
     row = {"rule": "linear", "status": "complete", "reference_batch": 32, "elbow_batch": 64}
     row |= {"lost_batch": lost, "largest_batch": largest}
-    return as_table([row], tables()["lr_scaling_elbow"].columns)
+    fixed = row | {"rule": "fixed", "elbow_ratio": unscaled_ratio}
+    return as_table([row, fixed], tables()["lr_scaling_elbow"].columns)
 
 
 def scaling_of(*runs: str) -> pd.DataFrame:
@@ -96,6 +102,18 @@ def test_a_share_that_was_not_measured_or_is_not_of_tcp_is_none(rates) -> None:
 def test_the_rate_follows_the_linear_rule_as_far_as_it_was_not_lost_here(lost, holds, lr) -> None:
     cell = cell_of("mlp", lost)  # four times the reference batch
     assert cell["rule_holds"] == holds
+    assert (None if pd.isna(cell["lr"]) else cell["lr"]) == lr
+
+
+@pytest.mark.parametrize(("unscaled_ratio", "lr"), [(None, None), (2.0, None), (4.0, 0.1)])
+def test_where_the_rule_lost_the_error_the_rate_of_the_reference_is_given_if_it_kept_it(
+    unscaled_ratio, lr
+) -> None:
+    runs = runs_table([{"run": "r", "model": "mlp", "dataset": "cifar10"}])
+    elbows = elbow(128, unscaled_ratio=unscaled_ratio)
+    made = cells(scaling_of("r"), runs, EXPOSED, elbows, messages_of())
+    (cell,) = made[made["global_batch"] == 512].to_dict("records")  # four times the reference
+    assert cell["rule_holds"] == "lost"
     assert (None if pd.isna(cell["lr"]) else cell["lr"]) == lr
 
 

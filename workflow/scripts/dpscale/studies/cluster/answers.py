@@ -5,7 +5,9 @@ from itertools import product
 from typing import Any, Literal
 
 from dpscale.config.sections import TrainingConfig
+from dpscale.derive.formulas import critical_batch_steps
 from dpscale.derive.verdicts import beside
+from dpscale.reporting.answer import Value
 from dpscale.reporting.inputs import Inputs, Row
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.words import by
@@ -28,7 +30,7 @@ def facts_closing(inputs: Inputs) -> Facts:
     What a study would show that was not run is none.
     """
     stand_ins = {row["subject"]: row for row in inputs.rows("stand_ins")}
-    cells, transfers = rated_cells(inputs), inputs.rows("lab_transfers")
+    cells, transfers = inputs.rows("lab_cells"), inputs.rows("lab_transfers")
     bound = global_batch_bound(inputs)
     said: dict[str, Any] = {
         "stand_ins": stand_ins,
@@ -231,7 +233,9 @@ def start(cells: list[Row], scalings: list[Row], bound: Row | None) -> Row | Non
 
     Of those that S2 scaled as much without a higher error, and up to where steps hardly fall
     (`bound`), or else the smallest; None without one. unscaled_lr: the lab's; both_rates:
-    whether no such scaling of S2 was measurably better than none.
+    whether no such scaling of S2 was measurably better than none; saved_steps_frac,
+    ideal_saving_frac: what its batch saves of one worker's steps by `bound` (`saved`), and if
+    steps fell in proportion.
     """
     kept = [row for row in cells if row["rule_holds"] == "kept" and row["batch_ratio"] > 1]
     if not kept:
@@ -240,27 +244,28 @@ def start(cells: list[Row], scalings: list[Row], bound: Row | None) -> Row | Non
     last = bound["maximal_start"] if bound and bound["b_crit"] is not None else None
     within = [row for row in kept if last is None or row["global_batch"] <= last] or kept[:1]
     helped = any(row["question"] == "S2" and row["scaled_side"] == "above" for row in scalings)
-    return within[-1] | {"unscaled_lr": lab().lr, "both_rates": not helped}
+    chosen = within[-1]
+    return (
+        chosen
+        | {"unscaled_lr": lab().lr, "both_rates": not helped}
+        | {"ideal_saving_frac": 1 - 1 / chosen["workers"], "saved_steps_frac": saved(chosen, bound)}
+    )
 
 
-def rated_cells(inputs: Inputs) -> list[Row]:
-    """Return the lab's cells, each with the rate to take, as far as S2 shows one.
+def saved(cell: Row, bound: Row | None) -> Value | None:
+    """Return the share of one worker's steps to a goal that a cell's batch saves by a fit of S1."""
+    if bound is None or bound["b_crit"] is None:
+        return None
 
-    of_reference: whether that is the reference's, which keeps an error that the linear rule loses.
-    """
-    kept = [
-        row["elbow_ratio"]
-        for row in inputs.rows("lr_scaling_elbow", rule="fixed", status="complete")
-    ]
+    def share(b_crit: float | None) -> float | None:
+        return b_crit and 1 - critical_batch_steps(1, b_crit, cell["global_batch"]) / (
+            critical_batch_steps(1, b_crit, cell["per_worker_batch"])
+        )
 
-    def unscaled(row: Row) -> bool:
-        """Whether the rule loses the error at such a ratio and the reference's rate keeps it."""
-        return row["rule_holds"] == "lost" and any(row["batch_ratio"] <= one for one in kept)
-
-    return [
-        row | {"of_reference": unscaled(row), "lr": lab().lr if unscaled(row) else row["lr"]}
-        for row in inputs.rows("lab_cells")
-    ]
+    least, most = share(bound["b_crit_low"]), share(bound["b_crit_high"])
+    return Value(
+        value=share(bound["b_crit"]), unit="fraction", low=least, high=most, runs=bound.runs
+    )
 
 
 def advised_batch(inputs: Inputs) -> int | None:
@@ -340,7 +345,7 @@ QUESTIONS = [
         formula=[
             r"t = \frac{2(N-1)}{N} \cdot \frac{S}{\beta}, \qquad "
             r"\alpha < \frac{S}{N \beta} \text{ where bandwidth decides}, \qquad "
-            r"T_1 \ge \frac{N E}{1 - E} \left\lceil \frac{D}{N b} \right\rceil t"
+            r"c \ge E t \text{ (all hidden)}, \qquad c \ge \frac{E}{1 - E} t \text{ (none)}"
         ],
         vocabulary=words("here asked", Way)
         | words("gains_by", GainsBy)

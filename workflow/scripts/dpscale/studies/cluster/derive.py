@@ -225,11 +225,13 @@ def _predicted(asked: Lab, workers: int, batch: int, reached: float | None) -> T
 def _rate(asked: Lab, global_batch: int, elbows: pd.DataFrame) -> TableRow:
     """The linear rule's learning rate of a batch, and whether it held here at such a ratio.
 
-    Beyond the ratio at which it lost the reference's error there is no rate. Below the reference,
-    and beyond the largest ratio that was tried, nothing was measured.
+    Beyond the ratio at which it lost the reference's error the rate is the reference's, if that
+    kept it there, else there is none. Below the reference, and beyond the largest ratio that was
+    tried, nothing was measured.
     """
     ratio = global_batch / asked.reference_batch
-    found = elbows[(elbows["rule"] == "linear") & (elbows["status"] == "complete")]
+    complete = elbows[elbows["status"] == "complete"]
+    found = complete[complete["rule"] == "linear"]
     if found.empty:
         return {"batch_ratio": ratio, "lr": None, "rule_holds": "unknown"}
     elbow = {name: known(value) for name, value in found.iloc[0].items()}
@@ -237,6 +239,7 @@ def _rate(asked: Lab, global_batch: int, elbows: pd.DataFrame) -> TableRow:
         elbow[name] / elbow["reference_batch"] if elbow[name] else None
         for name in ("elbow_batch", "lost_batch", "largest_batch")
     )
+    unscaled = complete.loc[complete["rule"] == "fixed", "elbow_ratio"].max()  # NaN: nowhere
     holds: Rule = "undecided"
     if lost and ratio >= lost:
         holds = "lost"
@@ -246,7 +249,7 @@ def _rate(asked: Lab, global_batch: int, elbows: pd.DataFrame) -> TableRow:
         holds = "kept"
     return {
         "batch_ratio": ratio,
-        "lr": None if holds == "lost" else asked.lr * ratio,
+        "lr": asked.lr * ratio if holds != "lost" else asked.lr if unscaled >= ratio else None,
         "rule_holds": holds,
     }
 
