@@ -62,6 +62,14 @@ def test_no_number_and_no_end_of_an_interval_leaves_what_its_column_may_hold(nam
     assert outside(derived_lab()[name]) == {}
 
 
+def test_workers_that_gain_more_than_their_number_leave_no_column_either():
+    derived = derived_of(full_lab(two_worker_factor=0.4, direct=False))  # four gain sixfold
+    # The made-up seconds of buckets are what two workers add, here less than nothing.
+    found = {name: outside(derived[name]) for name in tables() if name != "epoch_times"}
+    assert {name: wrong for name, wrong in found.items() if wrong} == {}
+    assert (derived["worker_gains"]["added_step_s"] < 0).any()
+
+
 def test_ends_of_intervals_are_cut_at_the_bounds_of_their_column():
     named = "train_error_frac gain_frac test_accuracy_difference_frac epoch_s exposed_s"
     far = {f"{name}{end}": value for name in named.split() for end, value in ENDS.items()}
