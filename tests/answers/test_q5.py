@@ -54,12 +54,13 @@ CASES = [
     Case(
         "orders as they should be",
         says=[
-            "Without set_epoch 8 of 8 later orders repeat the first, with it 0 of 8, since only it "
-            "tells the sampler the epoch; after three epochs the test accuracy is lower without it "
-            "(81.6%, with it 86.5%). DataParallel is one process, DistributedDataParallel one per "
-            "device, which share a permutation and all-reduce gradients. In every",
+            "Without set_epoch 8 of 8 later orders repeat the first, with it none, since only it "
+            "tells the sampler the epoch. After three epochs without it test accuracy is 81.6% "
+            "(with it 86.5%, measurably more). DistributedDataParallel runs a process per device "
+            "and all-reduces gradients during the backward pass, DataParallel threads of one "
+            "process (not timed here). In every",
             "with it none does; where the orders are the same the marks",
-            "epoch after epoch. The later orders are those of each worker and seed.",
+            "epoch after epoch. Orders are counted for each worker, seed and later epoch.",
             "worker 0, seed 0. with set_epoch 1 0 0 7 9",
             "without set_epoch 2 0 0 7 9",
         ],
@@ -70,7 +71,7 @@ CASES = [
         says=[
             "Without set_epoch no later epoch repeats",
             "do not show the need for set_epoch",
-            "Without set_epoch 0 of 8 later orders repeat the first, with it 0 of 8; after",
+            "Without set_epoch 0 of 8 later orders repeat the first, with it none. After",
         ],
         never=["epoch after epoch", "every epoch "],
     ),
@@ -82,7 +83,7 @@ CASES = [
             )
         },
         says=[
-            "Without set_epoch 4 of 8 later orders repeat the first, with it 4 of 8; after",
+            "Without set_epoch 4 of 8 later orders repeat the first, with it 4 of 8. After",
             "Without set_epoch some later orders repeat the first; with it some do; where",
         ],
         never=["epoch after epoch"],
@@ -92,14 +93,16 @@ CASES = [
         edits={"order": where(same_as_first=True)},
         says=[
             "; with it every epoch has the order of the first; where",
-            "repeat the first, with it 8 of 8; after",
+            "repeat the first, with it 8 of 8. After",
+            "repeats the first, with it 8 of 8; test",
         ],
     ),
     Case(
         "losses not told apart",
         lab=_ended(test_accuracy_frac=[0.86, 0.87]),
         says=[
-            "; after three epochs the test accuracy shows no measurable difference (",
+            "After three epochs without it test accuracy is 86.5% (with it 86.5%, no measurable "
+            "difference).",
             "losses of the two show no measurable difference in any epoch.",
             "Of 3 such comparisons",
         ],
@@ -109,7 +112,8 @@ CASES = [
         "a loss above at the end",
         lab=_ended(train_loss=[0.9, 0.91]),
         says=[
-            "epochs the training loss is higher without it, the test accuracy is lower",
+            "epochs without it training loss is higher, test accuracy 81.6% (with it 86.5%, "
+            "measurably more).",
             "The training loss without set_epoch is higher in epoch 3, and not measurably "
             "different in the others; at the end it is 0.905 (0.844 to 0.971) without set_epoch",
             "trained on; no arm isolates why it differs.",
@@ -121,9 +125,9 @@ CASES = [
             f"a loss below and an accuracy {words}",
             lab=_ended(train_loss=[0.1, 0.101], test_accuracy_frac=test),
             says=[
-                "epochs the training loss is lower without it, ",
+                "epochs without it training loss is lower, test accuracy ",
                 "The training loss without set_epoch is lower in epoch 3",
-                sentence,
+                f"(with it 86.5%, {sentence}).",
                 "trained on; no arm isolates why it is lower. A lower training loss is not a "
                 f"better model: {paragraph}.",
                 "the first, with it none; test accuracy",
@@ -135,14 +139,14 @@ CASES = [
                 "below",
                 [0.8, 0.808],
                 "lower without it",
-                "accuracy is lower without it (",
+                "measurably more",
                 "the test accuracy without it is lower",
             ),
             (
                 "above",
                 [0.95, 0.958],
                 "higher without it",
-                "accuracy is higher without it (",
+                "measurably less",
                 "here the test accuracy happens to be higher without it too, in this short "
                 "training",
             ),
@@ -150,14 +154,14 @@ CASES = [
                 "alike",
                 [0.86, 0.87],
                 "no measurable difference",
-                "accuracy shows no measurable difference (",
+                "no measurable difference",
                 "the test accuracies show no measurable difference",
             ),
             (
                 "unknown",
                 [NAN, 0.8],
                 "not compared",
-                "no interval compares the test accuracies (",
+                "not compared",
                 "the test accuracies are not compared, for want of an interval",
             ),
         )
@@ -173,7 +177,7 @@ CASES = [
         "one seed",
         lab=trained({}, seeds=1, prefix="replicas-"),
         says=[
-            "no interval compares the test accuracies (81.1%, with",
+            "without it test accuracy is 81.1% (with it 86.1%, not compared).",
             "The training losses are not compared in every epoch, for want of an interval.",
             "With one seed there is no interval",
         ],
@@ -209,7 +213,10 @@ CASES = [
         "a wrapper without memory",
         lab=BOTH,
         edits={"wrappers": where({"arm": "data_parallel"}, status="out_of_memory")},
-        says=["The two could not be timed against each other (out of memory)."],
+        says=[
+            "threads of one process (not timed here). In",
+            "The two could not be timed against each other (out of memory).",
+        ],
         never=["several GPUs in one"],
     ),
     Case(
@@ -221,6 +228,7 @@ CASES = [
             "DistributedDataParallel: DistributedDataParallel is faster (a ratio of 2.50× (1.51 to "
             "3.47)).",
             "Each time is the median of 3 repeats in one launch, and",
+            "DataParallel threads of one process. In",
         ],
     ),
     Case(
@@ -245,7 +253,7 @@ CASES = [
         "one time",
         lab=BOTH,
         edits=_times(distributed=[2.0]),
-        says=["Only one of the two has a time"],
+        says=["Only one of the two has a time", "one process (not timed here). In"],
     ),
     Case(
         "no order recorded",

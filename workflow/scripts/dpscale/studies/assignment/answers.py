@@ -14,7 +14,7 @@ from dpscale.derive.formulas import (
     sharing_seconds,
     workers_of_steps,
 )
-from dpscale.derive.verdicts import ends, lies, of_row
+from dpscale.derive.verdicts import beside, ends, lies, of_row
 from dpscale.reporting.answer import Value, nothing
 from dpscale.reporting.inputs import Inputs, Row, lacking, named_values
 from dpscale.reporting.lessons import FAR_RATIO, complement, exactly, ratio_of
@@ -220,13 +220,17 @@ def facts_h1(inputs: Inputs) -> Facts:
 
 
 def _loading(row: Row, found: Sequence[Row]) -> Row:
-    """Return a batch with more loading processes, and its gain beside what it could gain."""
+    """Return a batch with more loading processes, and its gain beside what it could gain.
+
+    waits: where its wait for the loader lies of that with fewer.
+    """
     plain = next((own for own in found if own["per_worker_batch"] == row["per_worker_batch"]), None)
     return row | {
         "more": row["loader_workers"] - row["base_loader_workers"],
         "gain": row.more_loading_ratio,
         "could": plain and gain_without(plain.load_frac),
         "waited": plain and plain.load_frac,
+        "waits": beside(row, plain, "load_frac") if plain else "unknown",
     }
 
 
@@ -783,6 +787,7 @@ QUESTIONS = [
         facts_h1,
         formula=[r"u = \frac{\text{time in which the device works}}{\text{wall time}}"],
         references=[NVML],
+        vocabulary={"waits": "assignment_utilisation.load_to_first"},
     ),
     Question(
         "H2",

@@ -145,9 +145,10 @@ def levels(rows: Sequence[Row]) -> dict[str, Any]:
     """Return which phases level off over the batch sizes, from where on, and which still fall.
 
     A phase levels off from the batch on after which its seconds of an epoch span no more than
-    LEVEL_FRAC; `from_batch` is the first from which on all that do so have. `falling` are the
-    others that take less at the last batch than there by more than that, and with no batch on the
-    way more than with the one before. A phase that is nowhere a percent of the epoch is in neither.
+    LEVEL_FRAC; `from_batch` is the first from which on all that do so have, and `varies` how far
+    the longest lie above the shortest from there on, at the most. `falling` are the others that
+    take less at the last batch than there by more than LEVEL_FRAC, and with no batch on the way
+    more than with the one before. A phase that is nowhere a percent of the epoch is in neither.
     """
     places: dict[str, int] = {}
     seen = [phase for phase in PHASES if _is_seen(rows, phase)]
@@ -166,7 +167,7 @@ def levels(rows: Sequence[Row]) -> dict[str, Any]:
     level = [Row(phase=phase) for phase in places]
     return {
         "from_batch": start["per_worker_batch"],
-        "within_frac": LEVEL_FRAC,
+        "varies": _variation(further, list(places)),
         "level": level,
         "falling": falling,
     }
@@ -181,6 +182,14 @@ def _is_seen(rows: Sequence[Row], phase: str) -> bool:
 def _falls(seconds: Sequence[float]) -> bool:
     rises = any(later > earlier for earlier, later in pairwise(seconds))
     return not rises and seconds[-1] < (1 - LEVEL_FRAC) * seconds[0]
+
+
+def _variation(rows: Sequence[Row], phases: Sequence[str]) -> Value:
+    """Return by how much phases vary at the most over some batch sizes."""
+    seconds = [[row[f"{phase}_s"] for row in rows] for phase in phases]
+    value = max(((max(own) - min(own)) / (min(own) or 1) for own in seconds), default=None)
+    runs = list(dict.fromkeys(run for row in rows for run in row.runs))
+    return Value(value=value, unit="fraction", runs=runs)
 
 
 def _is_level(seconds: Sequence[float]) -> bool:
