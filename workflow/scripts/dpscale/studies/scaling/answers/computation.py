@@ -4,7 +4,6 @@ import math
 
 from dpscale.derive.cells import CELL
 from dpscale.derive.formulas import communication_seconds, sharing_seconds
-from dpscale.derive.verdicts import of_row
 from dpscale.reporting.answer import Value, nothing
 from dpscale.reporting.inputs import PER_CELL, RESULTS, Inputs, Row, lacking, named_values
 from dpscale.reporting.lessons import FAR_RATIO, ratio_of
@@ -87,12 +86,10 @@ def facts_q3_1(inputs: Inputs) -> Facts:
             for row in inputs.rows("split_causes")
         ],
         "iterations": waiting_by_iteration(inputs),
-        "off": (off := formula_over_waiting(direct)),
-        "counted": counted_as_communication(direct, off),
+        "off": formula_beside_waiting(direct),
         "over_span": waiting_over_span(direct),
         "slowed": [row for row in direct if row["oversubscribed"] and _positive(row, "contention")],
-        "lead": (lead := leading_cell(direct or complete)),
-        "doubtful": doubtful(lead) if direct and lead else [],
+        "lead": leading_cell(direct or complete),
         "turns": inputs.taking_turns(direct[-1], direct[-1]["seconds"]["compute"], sharing_seconds)
         if direct
         else None,
@@ -152,37 +149,39 @@ def largest_parts(cause: str | None, rows: list[Row]) -> list[Row]:
     return sorted(found, key=lambda row: -row["seconds"])[:2] if timed else []
 
 
-def formula_over_waiting(rows: list[Row]) -> list[Row]:
-    """Return how many times the waiting the formula gives in cells where both are above zero."""
-    both = [row for row in rows if row["exposed_side"] == row["subtraction_side"] == "above"]
-    return [
-        Row(
-            workers=row["workers"],
-            ratio=ratio_of(row["seconds"]["subtraction"], row["seconds"]["exposed"]),
-        )
-        for row in both
-    ]
+def formula_beside_waiting(direct: list[Row]) -> list[Row]:
+    """Return how the formula's time lies beside the waiting, of the fewest workers and the most.
 
-
-def counted_as_communication(direct: list[Row], off: list[Row]) -> list[Row]:
-    """Return what else than waiting is measurably above zero in the formula's communication.
-
-    Of the least and the most workers with whom it gives more than the waiting at every b: the parts
-    that are so at every b.
+    With whom both are above zero in some cell; see `_beside_waiting`.
     """
-    ratios = {n: [row["ratio"].value for row in own] for n, own in by(off, "workers")}
-    shown = [n for n in sorted({min(ratios), max(ratios)}) if min(ratios[n]) > 1] if ratios else []
-    return [
-        Row(
-            workers=n,
-            parts=tuple(
-                part
-                for part in ("contention", "overhead")
-                if all(_positive(row, part) for row in of_workers(direct, n))
-            ),
-        )
-        for n in shown
+    both = [row for row in direct if row["exposed_side"] == row["subtraction_side"] == "above"]
+    groups = by(both, "workers")
+    ends = groups[:1] + groups[1:][-1:]
+    return [_beside_waiting(own, of_workers(direct, workers)) for workers, own in ends]
+
+
+def _beside_waiting(timed: list[Row], cells: list[Row]) -> Row:
+    """How many times the waiting the formula gives in some cells of one number of workers.
+
+    side: it measurably gives more (`over`), less (`under`), or each (`mis`) in some of all its
+    cells; None in none. at: each b of these, everywhere: of all. parts: what else than waiting is
+    above zero in it at every b; None where it is not more than the waiting in each of `timed`.
+    """
+    ratios = [ratio_of(row["seconds"]["subtraction"], row["seconds"]["exposed"]) for row in timed]
+    stated = {"above": "over", "below": "under"}
+    shown = [row for row in cells if row["other_side"] in stated]
+    sides = {stated[row["other_side"]] for row in shown}
+    counted = [
+        part for part in ("contention", "overhead") if all(_positive(row, part) for row in cells)
     ]
+    return Row(
+        workers=timed[0]["workers"],
+        ratios=ratios,
+        side="mis" if len(sides) > 1 else next(iter(sides), None),
+        at=[row["per_worker_batch"] for row in shown],
+        everywhere=len(shown) == len(cells),
+        parts=tuple(counted) if min(ratio.value or 0 for ratio in ratios) > 1 else None,
+    )
 
 
 def _positive(row: Row, part: str) -> bool:
@@ -195,16 +194,6 @@ def leading_cell(rows: list[Row]) -> Row | None:
     Where workers share devices, times say more of the machine than of data parallelism.
     """
     return max(reversed(rows), key=lambda row: not row["oversubscribed"], default=None)
-
-
-def doubtful(row: Row) -> list[Row]:
-    """Return which parts of a cell's time may be zero, and of which no interval says so."""
-    sides = {part: of_row(row, f"{part}_s") for part in SUMMANDS}
-    found = [
-        Row(side=side, parts=[part for part in SUMMANDS if sides[part] == side])
-        for side in ("indistinct", "unknown")
-    ]
-    return [row for row in found if row["parts"]]
 
 
 def waiting_over_span(rows: list[Row]) -> list[Value]:

@@ -87,8 +87,8 @@ def of_medians(row: Row) -> Value:
 def lessons(inputs: Inputs) -> list[Row]:
     """Return what the most and the fewest of several workers gain; loss: what they add there.
 
-    faster_at, slower_at, open_at: each b that by itself is faster than one worker, slower, or
-    neither, whatever all together show.
+    faster_at, slower_at: each b that by itself is faster than one worker, or slower, whatever all
+    together show.
     reaches, reaches_within: the best speed-up as text, without its interval and with it.
     """
     cell = operator.itemgetter("workers", "per_worker_batch")
@@ -108,7 +108,6 @@ def lessons(inputs: Inputs) -> list[Row]:
             "loss": found.get(cell(row)),
             "faster_at": sizes(cells, row["workers"], "above"),
             "slower_at": sizes(cells, row["workers"], "below"),
-            "open_at": sizes(cells, row["workers"], "indistinct", "unknown"),
             "reaches": told_from_one(row.best_ratio.without_interval()),
             "reaches_within": told_from_one(row.best_ratio),
         }
@@ -116,10 +115,10 @@ def lessons(inputs: Inputs) -> list[Row]:
     ]
 
 
-def sizes(cells: list[Row], workers: int, *paces: str) -> tuple[int, ...]:
+def sizes(cells: list[Row], workers: int, pace: str) -> list[int]:
     """Return each b at which the speed-up of these workers lies so of 1."""
-    own = [row for row in cells if row["workers"] == workers]
-    return tuple(sorted({row["per_worker_batch"] for row in own if row["pace"] in paces}))
+    own = [row for row in cells if (row["workers"], row["pace"]) == (workers, pace)]
+    return sorted({row["per_worker_batch"] for row in own})
 
 
 def told_from_one(ratio: Value) -> str:
