@@ -80,8 +80,8 @@ CASES = [
         "DDP is fastest and FSDP2 needs least",
         lab=lab,
         says=[
-            "Use DDP: its step is shortest (10.0 ms with two workers, a device each). If the "
-            "optimiser's state does not fit, take ZeRO-1 (19.1 MiB a worker, not 22.9 MiB; a step "
+            "Use DDP: the shortest step (10.0 ms; two workers, b = 32, a device each). If "
+            "optimiser state does not fit, take ZeRO-1 (19.1 MiB a worker, not 22.9 MiB; a step "
             "1.20× as long), then FSDP2 without resharding (12.2 MiB; 2.40×) or FSDP2 (11.4 MiB; "
             "3.00×). If activations do not fit, take gradient accumulation (b = 2 300, not 700, "
             "within 30.5 MiB; 1.40×). The network is the small residual network with Adam",
@@ -123,8 +123,8 @@ CASES = [
             )
         },
         says=[
-            "Use DDP: no other way has a measurably shorter step (10.0 ms with two workers, a "
-            "device each).",
+            "Use DDP: no way has a measurably shorter step (10.0 ms; two workers, b = "
+            "32, a device each).",
             "No way has a measurably shorter step than DDP with two workers.",
             "gradient accumulation and ZeRO-1 show no measurable difference to DDP",
         ],
@@ -134,7 +134,7 @@ CASES = [
         "a cluster: FSDP2 halves the memory for a tenth of the time",
         lab=made(step_s=STEP_S | {"fsdp": 0.011}),
         says=[
-            "If parameters and the optimiser's state do not fit, take FSDP2 (11.4 MiB a worker, "
+            "If parameters and optimiser state do not fit, take FSDP2 (11.4 MiB a worker, "
             "not 22.9 MiB; a step 1.10× as long).",
             "In short: Use DDP (10.0 ms a step, 22.9 MiB a worker); where memory is short, FSDP2 "
             "(11.4 MiB).",
@@ -145,8 +145,8 @@ CASES = [
         "another way is faster than DDP",
         lab=made(step_s=STEP_S | {"zero1": 0.005}),
         says=[
-            "Use ZeRO-1: with two workers, a device each, its step, 5.00 ms, takes 0.500× the time "
-            "of DDP's.",
+            "Use ZeRO-1: with two workers of b = 32, a device each, its step, 5.00 ms, takes "
+            "0.500× the time of DDP's.",
             "ZeRO-1 has the shortest step with two workers.",
             "With two and four workers gradient accumulation, FSDP2 and FSDP2 without resharding "
             "take longer for a step than DDP; ZeRO-1 takes less time for a step than DDP. Each",
@@ -344,9 +344,7 @@ CASES = [
                 needing({"way": "fsdp_kept"}, peak_bytes=S),
             )
         },
-        says=[
-            "If parameters and the optimiser's state do not fit, take FSDP2 without resharding ("
-        ],
+        says=["If parameters and optimiser state do not fit, take FSDP2 without resharding ("],
     ),
     Case(
         "what needs the least is not compared",
@@ -696,7 +694,7 @@ CASES = [
         lab=lab,
         edits={"strategies": where(oversubscribed=False)},
         says=[
-            "Use DDP: its step is shortest (20.0 ms with four workers). If",
+            "Use DDP: the shortest step (20.0 ms; four workers, b = 32). If",
             "The ways with N = 4: a step (beside it one with N = 2), the bytes",
             "In short: Use DDP (20.0 ms a step, 22.9 MiB",
         ],
@@ -706,13 +704,13 @@ CASES = [
         "all share a device",
         lab=lab,
         edits={"strategies": where(oversubscribed=True)},
-        says=["shortest (20.0 ms with four workers, sharing devices). If"],
+        says=["the shortest step (20.0 ms; four workers, b = 32, sharing devices). If"],
     ),
     Case(
         "another way than DDP is fastest where all share a device",
         lab=made(step_s=STEP_S | {"zero1": 0.005}),
         edits={"strategies": where(oversubscribed=True)},
-        says=["Use ZeRO-1: with four workers, sharing devices, its step, 10.0 ms, takes"],
+        says=["Use ZeRO-1: with four workers of b = 32, sharing devices, its step, 10.0 ms, takes"],
     ),
     Case(
         "ZeRO-1's parts are equal",

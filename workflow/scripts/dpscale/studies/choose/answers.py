@@ -53,9 +53,7 @@ def facts_e2(inputs: Inputs) -> Facts:
             "confirmed": confirmed(roles["recommended"], said["moves"], trained),
             **paid(roles["recommended"], trained),
             "moves": [
-                row
-                | {"trained": trained_ratio(row, roles["recommended"], trained)}
-                | ends(row, said["best"])
+                row | {"trained": trained_ratio(row, roles["recommended"], trained)}
                 for row in said["moves"]
             ],
             **beside_others(inputs, trained),
@@ -204,31 +202,19 @@ def paid(take: Row, trained: list[Row]) -> dict[str, Any]:
     return {"unpaid": unpaid, "paid": len(nearest) == len(planned) > 0 and not unpaid}
 
 
-def ends(move: Row, best: list[Row]) -> dict[str, Value]:
-    """Return the times to the goal (s) of the best batches of both numbers of workers of a move."""
-    times = {row["workers"]: row.time_to_goal_s for row in best if not row["predicted"]}
-    unknown = nothing("s")
-    return {
-        "base_s": times.get(move["workers"], unknown),
-        "best_s": times.get(move["next_workers"], unknown),
-    }
-
-
 def trained_ratio(move: Row, take: Row, trained: list[Row]) -> Value | None:
-    """Return how long a larger number of workers took, over the advised setting.
+    """Return how long a larger number of workers took at best, over the advised setting.
 
-    Of the batch that is predicted to be their best, or where that was not trained of their best
-    that was. None where none was, or where the move is not from the workers that are advised.
+    None where none was compared, or where the move is not from the workers that are advised.
     """
     rows = [
         row
         for row in trained
-        if row["workers"] == move["next_workers"] and row["to_advised_ratio"] is not None
+        if row["workers"] == move["next_workers"] and row["to_advised"] in VERDICTS[:3]
     ]
     if not rows or take["aim"] != "time" or move["workers"] != take["workers"]:
         return None
-    best = [row for row in rows if row["global_batch"] == move["next_global_batch"]]
-    return min(best or rows, key=itemgetter("to_advised_ratio")).value("to_advised_ratio", "ratio")
+    return min(rows, key=itemgetter("to_advised_ratio")).value("to_advised_ratio", "ratio")
 
 
 def beside_others(inputs: Inputs, trained: list[Row]) -> dict[str, Any]:

@@ -85,7 +85,7 @@ def compared(rows: list[Row], claims: list[Row], regimes: list[Row]) -> list[Row
             "other_best": leader if leader and sure and not leader["local_from_step"] else None,
             "elsewhere": elsewhere(leader, arms) if leader else [],
             "saved": saved(first, second),
-            "local": (local := local_arm(arms, first)),
+            "local": (local := local_arm(arms, first, own["family"])),
             "local_saved": saved(local, second) if local else None,
             "synchronous_frac": synchronous_frac(first),
             "best_saved": saved(leader, second) if leader else None,
@@ -94,14 +94,14 @@ def compared(rows: list[Row], claims: list[Row], regimes: list[Row]) -> list[Row
     return compared
 
 
-def local_arm(arms: dict[tuple[float, str], Row], post_local: Row) -> Row | None:
+def local_arm(arms: dict[tuple[float, str], Row], post_local: Row, family: int) -> Row | None:
     """Return the first arm of local SGD with the labels of the post-local one, if it has a result.
 
-    Its steps are local from the first on.
+    Its steps are local from the first on. sure: as of `beyond_chance`.
     """
     return next(
         (
-            row
+            row | {"sure": beyond_chance(row, family)}
             for (noise, name), row in arms.items()
             if noise == post_local["label_noise_frac"]
             and name != post_local["arm"]
@@ -113,9 +113,11 @@ def local_arm(arms: dict[tuple[float, str], Row], post_local: Row) -> Row | None
 
 
 def beyond_chance(arm: Row, family: int) -> bool:
-    """Return whether an arm is better by an interval that holds for all comparisons at once."""
-    low = difference_together(estimate_of(arm, "over_large_frac"), family).low
-    return low is not None and low > 0
+    """Return whether an arm is better, or worse, by an interval that holds for all comparisons at
+    once."""
+    together = difference_together(estimate_of(arm, "over_large_frac"), family)
+    low, high = together.low, together.high
+    return low is not None and high is not None and (low > 0 or high < 0)
 
 
 def saved(arm: Row, base: Row) -> Value | None:

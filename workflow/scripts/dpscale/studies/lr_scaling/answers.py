@@ -76,7 +76,7 @@ def facts_s2(inputs: Inputs) -> Facts:
         said["beyond"] = beyond(elbow, said["rules"]) if elbow else None
         said["fixed"] = fixed_up_to(elbow, said["rules"])
         said["unscaled"] = unscaled(said["fixed"], said["rules"])
-        said["alike"] = alike(elbow, said["unscaled"])
+        said["alike"] = alike(elbow, said["unscaled"], said["rules"])
         said["in_q4"] = scaled_in_q4(inputs)
         said["opposed"] = opposed_in_q4(inputs, rows)
         said["disagreeing"] = disagreeing(compared, said["reference"]["train_samples"])
@@ -161,7 +161,8 @@ def beyond(elbow: Row, rules: Mapping[tuple[str, int], Row]) -> Row | None:
     as_good = (
         row
         for row in others
-        if choice and row is not choice and row["kept"] == choice["kept"]
+        if choice and row is not choice
+        if all(row[name] == choice[name] for name in ("kept", "kept_on_validation"))
         if row["to_linear"] == "below" and preferred(row, linear)
     )
     return Row(
@@ -186,13 +187,17 @@ def just_kept(row: Row) -> bool:
     return bool(farthest > NEAR * row["margin_frac"])
 
 
-def alike(elbow: Row | None, at_elbow: Row | None) -> bool:
+def alike(elbow: Row | None, at_elbow: Row | None, rules: Mapping[tuple[str, int], Row]) -> bool:
     """Return whether scaling gains nothing measurable up to the linear rule's elbow: the fixed rate
-    keeps the error there too (`at_elbow`, of `unscaled`)."""
+    keeps the error there too (`at_elbow`, of `unscaled`), and validation data contradict neither.
+    """
     if elbow is None or at_elbow is None:
         return False
     here = at_elbow["global_batch"] == elbow["elbow_batch"] > elbow["reference_batch"]
-    return bool(here and at_elbow["kept"] in KEPT and at_elbow["to_linear"] == "indistinct")
+    if not here or at_elbow["kept"] not in KEPT or at_elbow["to_linear"] != "indistinct":
+        return False
+    either = at_elbow, rules["linear", elbow["elbow_batch"]]
+    return all(row["kept_on_validation"] is not False for row in either)
 
 
 def preferred(row: Row, other: Row) -> bool:
