@@ -241,7 +241,7 @@ CASES = [
         },
         says=[
             "A second worker does not pay: trained, two take at best 2.74× as long (predicted "
-            "1.77×), mostly by DDP's wrapper and contention, four 3.07× (3.07×). The goal"
+            "2.74×), mostly by DDP's wrapper and contention, four 3.07× (3.07×). The goal"
         ],
         never=["sending alone"],  # of four workers
     ),

@@ -37,10 +37,11 @@ CASES = [
         "two faster",
         # N = 4, b = 128: T_1 = 1.25 * 2.78125 s, a quarter of it 0.869 s; T_4 = 0.36 T_1.
         says=[
-            "Two workers are faster than one at every b, at best 1.67× (b = 32, ideally 2×); so "
-            "are four, sharing devices (2.78×, b = 128). Of one worker's 3.48 s four save 2.61 s "
+            "Two workers are faster than one at all three b, at best 1.67× (b = 32, ideally 2×); "
+            "so are four, sharing devices (2.78×, b = 128). Of one worker's 3.48 s four save "
+            "2.61 s "
             "and add 382 ms (214 ms waiting, 76.5 ms loading). This is weak scaling; strong is",
-            "Four workers are faster than one at every b, at best 2.78× (b = 128), sharing "
+            "Four workers are faster than one at all three b, at best 2.78× (b = 128), sharing "
             "devices.",
             # 0.11 T_1 is 20% loading, and of the rest 20% contention, 10% overhead, 70% exposed.
             "contention (workers slow each other down). At N = 4, b = 128 it is 382 ms, of it 214 "
@@ -92,7 +93,7 @@ CASES = [
             (
                 [2],
                 "Two workers are faster than one at some b, at best 1.67× (b = 128, ideally 2×); "
-                "four, sharing devices, faster at every b (2.78×",
+                "four, sharing devices, faster at all three b (2.78×",
             ),
             ([4], "(b = 32, ideally 2×); four, sharing devices, faster at some b (2.78×, b = 128"),
         )
@@ -133,8 +134,8 @@ CASES = [
             )
         },
         says=[
-            "Two workers are slower than one at every b, at best 0.500× (b = 32); four, sharing "
-            "devices, at no b measurably faster (1.00×). Of"
+            "Two workers are slower than one at all three b, at best 0.500× (b = 32); four, "
+            "sharing devices, at no b measurably faster (1.00×). Of"
         ],
     ),
     Case(
@@ -168,7 +169,8 @@ CASES = [
                 )
             },
             says=[
-                f"Two workers{share} are faster than one at every b, at best 1.60× (b = 32{ideal}"
+                f"Two workers{share} are faster than one at all three b, at best 1.60× (b = "
+                f"32{ideal}"
                 "); so are four, sharing devices (1.60×), not measurably different. Of"
             ],
             never=[] if sharing == [4] else [" possible"],
@@ -188,9 +190,9 @@ CASES = [
             )
         },
         says=[
-            "Two workers are faster than one at every b, at best 1.67× (b = 32, ideally 2×); "
+            "Two workers are faster than one at all three b, at best 1.67× (b = 32, ideally 2×); "
             "four, sharing devices, at no b measurably faster (1.60×), not measurably less. Of",
-            "In short: Two workers are faster than one at every b, at best 1.67× (b = 32); "
+            "In short: Two workers are faster than one at all three b, at best 1.67× (b = 32); "
             "four, sharing devices, 1.60×, not measurably less.",
         ],
     ),
@@ -242,7 +244,7 @@ CASES = [
         },
         says=[
             "; so are four, sharing devices (1.004×, b = 128). Of",
-            "In short: Four workers are faster than one at every b, at best 1.004× (b = 128)",
+            "In short: Four workers are faster than one at all three b, at best 1.004× (b = 128)",
             "With b fixed four workers come to 1.004×, sharing devices.",
         ],
         never=["1.00× as"],
@@ -275,15 +277,15 @@ CASES = [
         "two slower",
         lab={"two_worker_factor": 1.5},
         says=[
-            "In short: Two workers are slower than one at every b, at best 0.667× (b = 32); "
+            "In short: Two workers are slower than one at all three b, at best 0.667× (b = 32); "
             "four, sharing devices, 0.444×, slower than two.",
-            "Two workers are slower than one at every b, at best 0.667× (b = 32); so are four, "
+            "Two workers are slower than one at all three b, at best 0.667× (b = 32); so are four, "
             "sharing devices (0.444×), slower than two. Of one worker's 6.41 s four save 4.80 s "
             "and add 12.8 s, over half of it waiting. This",
         ],
     ),
     Case(
-        "two slower, and four not slower than two at every b",
+        "two slower, and four not slower than two at all three b",
         lab={"two_worker_factor": 1.5},
         edits={
             "scaling": where(
@@ -316,7 +318,8 @@ CASES = [
             )
         },
         says=[
-            "Two workers are faster than one at every b, at best 1.67× (b = 32, ideally 2×); four, "
+            "Two workers are faster than one at all three b, at best 1.67× (b = 32, ideally 2×); "
+            "four, "
             "sharing devices, faster at some b (1.30×, b = 512), slower at b = 32, and slower than "
             "two. Of",
             "Launch by launch four workers are measurably slower than two: 0.600× (0.594 to 0.606) "

@@ -233,6 +233,23 @@ CASES = [
         ],
     ),
     Case(
+        "overhead is measurable at one b, contention nowhere",
+        edits={
+            "communication": both(
+                where(**_ends("contention_s", 0.01, -0.1, 0.2)),
+                where(
+                    {"workers": 2, "per_worker_batch": 32}, **_ends("overhead_s", 0.01, -0.1, 0.2)
+                ),
+                where({"workers": 4}, **_ends("overhead_s", 0.01, -0.1, 0.2)),
+            )
+        },
+        says=[
+            "With two workers which of contention and overhead the formula counts is undecided at "
+            "some b; with four which of contention and overhead the formula counts is undecided. "
+            "With four workers 70"
+        ],
+    ),
+    Case(
         "training waits longer than the span of its buckets",
         edits={"communication": where(**around("span_s", 0.05))},
         says=[

@@ -46,7 +46,8 @@ AS_MEASURED = Case(
     says=[
         "By a fit bandwidth, not latency, limits all-reduces of 4.00 MB: latency is 0.744% to "
         "1.48% of their time. Timed alone, the buckets reach 152 MB/s to 1.52 GB/s, 9.48% to 95.3% "
-        "of plain TCP. The lab's formula gives 121 MB/s to 1.22 GB/s, since the transfer is 80.0% "
+        "of plain TCP. The lab's formula gives 121 MB/s to 1.22 GB/s, since the buckets alone "
+        "take 80.0% "
         "of its time. Each",
         "(utilisation: 1.60 GB/s at N = 2 and 1.60 GB/s at N = 4), the bandwidth of the same",
         "all-reduces $X$ = 1 000 000 gradients of 4 bytes, $S$ = 4 000 000 B. The busiest worker",
@@ -118,7 +119,8 @@ WITHOUT_A_FIT = Case(
     edits={"link": where(beta_bytes_per_s=NAN, alpha_s=NAN, note=NO_FIT)},
     says=[
         f"No latency and bandwidth follow at N = 2: {NO_FIT}; N = 4: {NO_FIT}.",
-        "95.3% of plain TCP. The lab's formula gives 121 MB/s to 1.22 GB/s, since the transfer is",
+        "95.3% of plain TCP. The lab's formula gives 121 MB/s to 1.22 GB/s, since the buckets "
+        "alone take",
     ],
     never=["third formula,", "twice as fast", "By a fit"],
 )
@@ -245,7 +247,7 @@ CASES = [
         "one cell negative",
         edits=_no_rate(({"workers": 2, "per_worker_batch": 32}, "negative")),
         says=[
-            "to 831 MB/s (none in one of six cells), since the transfer",
+            "to 831 MB/s (none in one of six cells), since the buckets alone",
             "negative negative 1.52 GB/s (1.51 to 1.54) negative negative negative 2 128",
         ],
     ),
@@ -254,7 +256,9 @@ CASES = [
         edits={"bandwidth": only(workers=2, per_worker_batch=32)},
         says=[
             "latency is 0.744% of their time. Timed alone, the buckets reach 1.52 GB/s, 95.3% of "
-            "plain TCP. The lab's formula gives 1.22 GB/s, since the transfer is 80.0% of its time"
+            "plain TCP. The lab's formula gives 1.22 GB/s, since the buckets alone take 80.0% of "
+            "its "
+            "time"
         ],
         never=["$S$ is the same at every b"],
     ),
@@ -314,8 +318,8 @@ CASES = [
             says=[f"to 1.22 GB/s{words}. Each"],
         )
         for least, most, words in (
-            (0.25, 0.4, ", since the transfer is only 25.0% to 40.0% of its time"),
-            (0.25, 0.5, ", since the transfer is 25.0% to 50.0% of its time"),
+            (0.25, 0.4, ", since the buckets alone take only 25.0% to 40.0% of its time"),
+            (0.25, 0.5, ", since the buckets alone take 25.0% to 50.0% of its time"),
             (0.25, 1.1, ""),
             (0.25, NAN, ""),
         )
@@ -328,7 +332,7 @@ CASES = [
                 where({"workers": 2}, lab_bytes_per_s_low=1.0, lab_bytes_per_s_high=9e9),
             )
         },
-        says=["to 1.22 GB/s; by medians the transfer is 25.0% of its time. Each"],
+        says=["to 1.22 GB/s; by medians the buckets alone take 25.0% of its time. Each"],
     ),
     *(
         Case(
@@ -444,7 +448,7 @@ CASES = [
         edits={"bandwidth": where(**UNKNOWN_LINK)},
         says=[
             "the buckets reach 152 MB/s to 1.52 GB/s. The lab's formula gives 121 MB/s to 1.22 "
-            "GB/s, since the transfer is 80.0% of its time",
+            "GB/s, since the buckets alone take 80.0% of its time",
             "The rate of the link is not measured, so that comparison is left out",
         ],
         never=["of the link's rate", "tilisation"],

@@ -46,7 +46,7 @@ BEHIND = Case(
         "training loss 0.500 against 0.100, training accuracy 80.0% against 95.0%, "
         "test accuracy 77.0% against 92.0%.",
         "After equal epochs the large batch (B = 2048) has training loss 0.500 against 0.100 and "
-        "accuracy 80.0% against 95.0%.",
+        "training accuracy 80.0% against 95.0%.",
         "with three seeds;",
         "An interval is Student's t over three seeds, of the values or",
         "the sampling of the 2 000 test images too.",
@@ -73,7 +73,7 @@ CASES = [
         says=[
             "fits the training data better than the small one",
             "has a training loss below and a test accuracy above that",
-            "has training loss 0.0500 against 0.100 and accuracy 80.0%",
+            "has training loss 0.0500 against 0.100 and training accuracy 80.0%",
         ],
         never=["less well"],
     ),
@@ -93,7 +93,8 @@ CASES = [
             "test accuracy 92.0% against 92.0%.",
             "has a training loss measurably no different from and a test accuracy measurably no "
             "different from that of the small one, so neither the optimisation difficulty",
-            "training loss 0.100 against 0.100 and accuracy 95.0% against 95.0% (no measurable "
+            "training loss 0.100 against 0.100 and training accuracy 95.0% against 95.0% (no "
+            "measurable "
             "difference).",
         ],
         never=["92.0%, no measurable"],

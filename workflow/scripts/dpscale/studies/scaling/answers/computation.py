@@ -166,14 +166,14 @@ def _beside_waiting(timed: list[Row], cells: list[Row]) -> Row:
     side: it measurably gives more (`over`), less (`under`), or each (`mis`) in some of all its
     cells; None in none. at: each b of these, everywhere: of all. parts: what else than waiting is
     above zero in it at every b; None where it is not more than the waiting in each of `timed`.
+    partly: whether one of them is at some b.
     """
     ratios = [ratio_of(row["seconds"]["subtraction"], row["seconds"]["exposed"]) for row in timed]
     stated = {"above": "over", "below": "under"}
     shown = [row for row in cells if row["other_side"] in stated]
     sides = {stated[row["other_side"]] for row in shown}
-    counted = [
-        part for part in ("contention", "overhead") if all(_positive(row, part) for row in cells)
-    ]
+    known = {part: [_positive(row, part) for row in cells] for part in ("contention", "overhead")}
+    counted = [part for part, sure in known.items() if all(sure)]
     return Row(
         workers=timed[0]["workers"],
         ratios=ratios,
@@ -181,6 +181,7 @@ def _beside_waiting(timed: list[Row], cells: list[Row]) -> Row:
         at=[row["per_worker_batch"] for row in shown],
         everywhere=len(shown) == len(cells),
         parts=tuple(counted) if min(ratio.value or 0 for ratio in ratios) > 1 else None,
+        partly=any(map(any, known.values())),
     )
 
 
