@@ -90,20 +90,21 @@ CASES = [
     Case(
         "perfect scaling that the slope cannot confirm",
         says=[
-            "By a fit (one hidden layer, plain SGD, 4% error) doubling B saves 40% of steps at B = "
-            "10.0 (ideal: 50%), 10% at 161; critical batch size: 40.1 (38.4 to 42.0). Nesterov "
-            "momentum makes it 3.01× (2.81 to 3.21) as large. Median savings: 43.0% to 49.8% up to "
-            "16, at most 6.06% beyond 256. From 16 to 256 each doubling saved 15.0% to 33.0% of "
-            "steps. With plain SGD B = 2 reaches the goal with 1 286 samples, B = 1024 with "
-            "31 744. The gradient",
+            "Each doubling of B saved 43.0% to 49.8% of steps up to 16, at most 6.06% beyond 256 "
+            "(one hidden layer, plain SGD). A fit, assuming perfect scaling at small B, puts the "
+            "critical batch size (4% error) at 40.1 (38.4 to 42.0). Nesterov momentum makes it "
+            "larger, 3.01× (2.81 to 3.21). By the fit perfect scaling (40% saved) ends at B = "
+            "10.0, maximal data parallelism (10%) begins at 161. From 16 to 256 each doubling "
+            "saved 15.0% to 33.0%. With plain SGD B = 2 reaches the goal with 1 286 samples, "
+            "B = 1024 with 31 744. The gradient",
             "With momentum the critical batch size is larger (3.01× (2.81 to 3.21)). At the "
             "smallest batches momentum needs more steps (2.74× (2.38 to 3.06)). Between networks, "
             "whose goals differ, the critical batch size is the same within a factor of 1.5 (1.13× "
             "(1.06 to 1.20)).",
-            "By a line through the four smallest batch sizes alone, without the fit, steps fall in "
+            "By a line through the four smallest batch sizes, without the fit, steps fall in "
             "proportion (slope −1 within 0.2) in one of three searches; in two this is undecided. "
-            "By a line through the four largest batch sizes it is undecided whether steps hardly "
-            "fall (slope 0 within 0.2).",
+            "By one through the four largest it is undecided whether steps hardly fall (slope 0 "
+            "within 0.2).",
             "In short: Each doubling of B saved 43.0% to 49.8% of steps up to 16, at most 6.06% "
             "beyond 256 (one hidden layer, plain SGD).",
             "By the fit twice the batch saves 40% or more of the steps up to B = 10, 10% or less "
@@ -115,12 +116,14 @@ CASES = [
         "perfect scaling and its end",
         lab=CLEAR,
         says=[
-            "3.00× (2.76 to 3.27) as large; the smallest batches scale perfectly. Each doubling of "
-            "B saved 40.5% to 51.1% of steps up to 64, at most 26.7% beyond (one hidden layer, "
-            "plain SGD). Savings above",
-            "steps fall in proportion (slope −1 within 0.2). By a line through the four largest "
-            "batch sizes steps still fall (slope below −0.2) in one of two searches; in one it is "
-            "undecided whether they hardly fall.",
+            "Each doubling of B saved 40.5% to 51.1% of steps up to 64, at most 26.7% beyond (one "
+            "hidden layer, plain SGD). A fit",
+            "3.00× (2.76 to 3.27). The smallest batches scale perfectly. By the fit perfect "
+            "scaling (40% saved) ends at B = 25.1, maximal data parallelism (10%) begins at 402. "
+            "Savings above",
+            "steps fall in proportion (slope −1 within 0.2). By one through the four largest "
+            "steps still fall (slope below −0.2) in one of two searches; in one it is undecided "
+            "whether they hardly fall.",
         ],
     ),
     *(
@@ -136,8 +139,8 @@ CASES = [
                 )
             },
             says=[
-                "of steps up to 8, none beyond 16 (one hidden layer, plain SGD). From",
-                f"From 8 to 16 each doubling saved 16.7% of steps. {words}",
+                "of steps up to 8, none beyond 16 (one hidden layer, plain SGD). A fit",
+                f"From 8 to 16 each doubling saved 16.7%. {words}",
             ],
             never=never,
         )
@@ -181,7 +184,8 @@ CASES = [
         },
         says=[
             "Each doubling of B saved 0% to 20.0% of steps up to 1024 (one hidden layer, plain "
-            "SGD). With"
+            "SGD). A fit",
+            "begins at 402. With plain",
         ],
         never=["each doubling saved"],
     ),
@@ -191,9 +195,9 @@ CASES = [
         edits={"steps_to_goal": without(global_batch=[4, 16, 64, 256, 1024])},
         says=[
             "By a fit the critical batch size is 101 (one hidden layer, plain SGD), with twice "
-            "the fewest steps to 4% error. Nesterov momentum makes it 3.00× (2.76 to 3.27) as "
-            "large; the smallest batches scale perfectly. With plain SGD B = 2 reaches the goal "
-            "with",
+            "the fewest steps to 4% error. Nesterov momentum makes it larger, 3.00× (2.76 "
+            "to 3.27). The smallest batches scale perfectly. With plain SGD B = 2 reaches the "
+            "goal with",
             "In short: By a fit the critical batch size is 101 (one hidden layer, plain SGD), with",
         ],
         never=["doubling of B", "oubling saved"],
@@ -202,10 +206,11 @@ CASES = [
         "three regimes of large networks on a cluster",
         lab=searched(every=CLUSTER),
         says=[
-            "By a fit (small residual network, plain SGD, 4% error) doubling B saves 40% of steps "
-            "at B = 37.4 (ideal: 50%), 10% at 599; critical batch size: 150 (142 to 158). Momentum "
-            "makes it 2.24× (2.07 to 2.42) as large, Nesterov's 2.55× (2.35 to 2.78); the smallest "
-            "batches scale perfectly. Each",
+            "beyond (small residual network, plain SGD). A fit, assuming perfect scaling at small "
+            "B, puts the critical batch size (4% error) at 150 (142 to 158). Momentum makes it "
+            "larger, 2.24× (2.07 to 2.42), Nesterov's 2.55× (2.35 to 2.78). The smallest batches "
+            "scale perfectly. By the fit perfect scaling (40% saved) ends at B = 37.4, maximal "
+            "data parallelism (10%) begins at 599.",
             "With momentum the critical batch size is larger (2.19× to 2.55× (intervals: 2.02 to "
             "2.78)).",
             "reaches the goal (4% for the small residual network and 4% for the ResNet-20)",
@@ -258,9 +263,9 @@ CASES = [
     Case(
         "the noise scale and equal budgets",
         says=[
-            "Without a search the gradient noise scale, the batch size at which the gradient's "
-            "variance equals the squared length of its mean, is 0.414× to 1.25× the critical batch "
-            "size (50.0 against 40.1 for plain SGD).",
+            "Without a search the gradient noise scale, the variance of gradients over their "
+            "mean's squared length, is 0.414× to 1.25× the critical batch size (50.0 against 40.1 "
+            "for plain SGD).",
             "along the repeats of one winner, at B = 32,",
             "At equal epochs the smallest batch has the lower error in 3 of 3 searches; at equal "
             "steps the largest in 3 of 3: chance could give either.",
@@ -336,9 +341,9 @@ CASES = [
     Case(
         "what was expected beside what came out",
         says=[
-            "Expected before the run: “That steps fall as 1/B at first.” What came out: the fits, "
-            "which assume perfect scaling at small B, put its end at B = 10.0 to 30.2 and that of "
-            "gains at B = 161 to 483, momentum made the critical batch size 3.01× (2.81 to 3.21) "
+            "Expected before the run: “That steps fall as 1/B at first.” What came out: the fits "
+            "put the end of perfect scaling at B = 10.0 to 30.2 and that of gains at B = 161 to "
+            "483, momentum made the critical batch size 3.01× (2.81 to 3.21) "
             "as large and the other network 1.13× (1.06 to 1.20)."
         ],
     ),
@@ -346,12 +351,13 @@ CASES = [
         "steps that do not fall in proportion",
         lab=searched(slope=0.4),
         says=[
-            "By a fit (one hidden layer, plain SGD, 4% error) doubling B saves 40% of steps below "
-            "B = 2 (ideal: 50%), 10% at 19.3; critical batch size: 4.83 (2.69 to 7.85). Nesterov "
-            "momentum does not change it measurably, 1.38× (0.62 to 3.05); even the smallest "
-            "batches do not scale perfectly. Each doubling of B saved 2.33% to 22.0% of steps up "
-            "to 1024 (one hidden layer, plain SGD). With plain SGD B = 2 reaches the goal with 264",
-            "By a line through the four smallest batch sizes alone, without the fit, steps do not "
+            "Each doubling of B saved 2.33% to 22.0% of steps up to 1024 (one hidden layer, plain "
+            "SGD). A fit, assuming perfect scaling at small B, puts the critical batch size (4% "
+            "error) at 4.83 (2.69 to 7.85). Nesterov momentum makes no measurable difference, "
+            "1.38× (0.62 to 3.05). Even the smallest batches do not scale perfectly. By the fit "
+            "perfect scaling (40% saved) ends below B = 2, maximal data parallelism (10%) begins "
+            "at 19.3. With plain SGD B = 2 reaches the goal with 264",
+            "By a line through the four smallest batch sizes, without the fit, steps do not "
             "fall in proportion (slope not −1 within 0.2).",
             "Steps do not fall in proportion even at the smallest B",
         ],
@@ -367,7 +373,7 @@ CASES = [
                     where({"claim": "large"} | SGD, verdict=verdict, found=verdict),
                 )
             },
-            says=[f"four largest batch sizes steps {words} in one of two searches; {more}"],
+            says=[f"By one through the four largest steps {words} in one of two searches; {more}"],
         )
         for verdict, words, more in (
             ("agrees", "hardly fall (slope 0 within 0.2)", "in one this is undecided."),
@@ -387,7 +393,8 @@ CASES = [
             "No fit shows a bend among its batch sizes",
             "Steps fall in proportion at all sizes (one hidden layer, plain SGD). Solid:",
             "With momentum the critical batch size cannot be compared (no bend).",
-            "put its end at no measured batch and that of gains at no measured batch, and no two "
+            "put the end of perfect scaling at no measured batch and that of gains at no measured "
+            "batch, and no two "
             "critical batch sizes can be compared.",
         ],
         never=["The gradient noise scale", "is larger"],
@@ -416,8 +423,9 @@ CASES = [
         edits={"published_steps_to_goal": judged(SMALL, "agrees")},
         says=[
             "Each doubling of B saved 10.0% to 39.3% of steps up to 64, at most 6.25% beyond (",
-            "By a fit (one hidden layer, plain SGD, 4% error) doubling B saves 40% of steps below "
-            "B = 2 (ideal: 50%), 10% at 24.3; critical batch size: 6.08 (5.70 to 6.48).",
+            "puts the critical batch size (4% error) at 6.08 (5.70 to 6.48).",
+            "By the fit perfect scaling (40% saved) ends below B = 2, maximal data parallelism "
+            "(10%) begins at 24.3.",
             "Steps fall less than in proportion from B = 2, the smallest; twice the batch saves "
             "10% or",
             " below B = 2 6.08",
@@ -425,10 +433,19 @@ CASES = [
         never=["about B ="],
     ),
     Case(
+        "gains that end beyond the batch sizes",
+        lab=searched(sgd=400.0),
+        says=[
+            "The smallest batches scale perfectly. By the fit perfect scaling (40% saved) ends at "
+            "B = 101. Savings"
+        ],
+        never=["maximal data parallelism"],
+    ),
+    Case(
         "momentum shortens it",
         lab=searched(other=10.0),
         says=[
-            "Nesterov momentum makes it smaller, 0.251× (0.235 to 0.267) as large. Median",
+            "Nesterov momentum makes it smaller, 0.251× (0.235 to 0.267). By the fit",
             "With momentum the critical batch size is smaller (0.251× (0.235 to 0.267)).",
             "needs fewer steps (",
         ],
@@ -438,7 +455,7 @@ CASES = [
         "momentum makes no difference",
         lab=searched(other=40.0, momentum="momentum"),
         says=[
-            "Momentum does not change it measurably, 1.00× (0.94 to 1.06). Median",
+            "Momentum makes no measurable difference, 1.00× (0.94 to 1.06). By the fit",
             "does not differ measurably (1.00× (0.94 to 1.06)).",
             "At the smallest batches momentum needs as many steps as plain SGD within a factor of "
             "1.5 (1.00×",
@@ -509,20 +526,21 @@ CASES = [
                 judged(SMALL, "disagrees"), judged(SMALL | SGD | {"model": "mlp"}, "agrees")
             )
         },
-        says=["3.01× (2.81 to 3.21) as large; the smallest batches scale perfectly. Each"],
+        says=["3.01× (2.81 to 3.21). The smallest batches scale perfectly. By the fit"],
     ),
     Case(
         "perfect scaling of which no claim was judged",
         edits={"published_steps_to_goal": without(claim="small")},
-        says=["3.01× (2.81 to 3.21) as large. Median"],
+        says=["3.01× (2.81 to 3.21). By the fit"],
+        never=["mallest batches scale perfectly"],
     ),
     Case(
         "no bend with plain SGD",
         lab=searched(sgd=1e7),
         says=[
-            "By a fit (one hidden layer, Nesterov momentum, 4% error) doubling B saves 40% of "
-            "steps at B = 30.2 (ideal: 50%), 10% at 483; critical batch size: 121 (115 to 127). "
-            "With plain SGD there is none (no bend); the smallest"
+            "(one hidden layer, Nesterov momentum). A fit, assuming perfect scaling at small B, "
+            "puts the critical batch size (4% error) at 121 (115 to 127). With plain SGD there is "
+            "none (no bend). The smallest"
         ],
     ),
     *(
@@ -530,20 +548,19 @@ CASES = [
             f"two kinds of momentum: {verdict}",
             lab=searched(every=EVERY),
             edits={"goal_contrasts": contrasts({"contrast": "optimizer", "model": "mlp"}, **ratio)},
-            says=[f"size: 40.1 (38.4 to 42.0). Momentum {verdict}. Median"],
+            says=[f"at 40.1 (38.4 to 42.0). Momentum {verdict}. By the fit"],
         )
         for verdict, ratio in [
             (
-                "makes it 3.00× (2.97 to 3.03) as large, Nesterov's 3.00× (2.97 to 3.03)",
+                "makes it larger, 3.00× (2.97 to 3.03), Nesterov's 3.00× (2.97 to 3.03)",
                 around("b_crit_ratio", 3.0),
             ),
             (
-                "makes it smaller, 0.500× (0.495 to 0.505) as large, Nesterov's 0.500× (0.495 to "
-                "0.505)",
+                "makes it smaller, 0.500× (0.495 to 0.505), Nesterov's 0.500× (0.495 to 0.505)",
                 around("b_crit_ratio", 0.5),
             ),
             (
-                "does not change it measurably, 1.00× (0.99 to 1.01), Nesterov's 1.00× (0.99 to "
+                "makes no measurable difference, 1.00× (0.99 to 1.01), Nesterov's 1.00× (0.99 to "
                 "1.01)",
                 around("b_crit_ratio", 1.0),
             ),
@@ -560,11 +577,9 @@ CASES = [
             )
         },
         says=[
-            "Momentum does not change it measurably, 1.00× (0.94 to 1.06); Nesterov momentum makes "
-            "it 2.00× (1.98 to 2.02) as large. Each doubling of B saved 43.0% to 49.8% of steps up "
-            "to 16, at most 6.06% beyond 256 (one hidden layer, plain SGD). From 16"
+            "Momentum makes no measurable difference, 1.00× (0.94 to 1.06); Nesterov's makes it "
+            "larger, 2.00× (1.98 to 2.02). By the fit"
         ],
-        never=["Median savings"],
     ),
     Case(
         "critical batch sizes without an interval",
