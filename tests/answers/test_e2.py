@@ -906,7 +906,26 @@ CASES = [
             "advised setting) may have run beside other programs, which is not known."
         ],
     ),
-    Case("launches of which nothing was seen", lab=lab, never=["launches that were trained"]),
+    Case(
+        "all launches of the advised setting and one that timed steps beside others",
+        lab=lab,
+        edits={
+            "quiet": beside(
+                disturbed=["choose-n1-launch2"],
+                unknown=["choose-goal-n1", "choose-goal-n1-launch2", "choose-goal-n1-launch3"],
+            )
+        },
+        says=[
+            "Other programs ran beside one of the nine launches that timed steps. Of the 18 "
+            "launches that were trained, three (all three of the advised setting) may have run "
+            "beside other programs, which is not known."
+        ],
+    ),
+    Case(
+        "launches of which nothing was seen",
+        lab=lab,
+        never=["launches that were trained", "Other programs"],
+    ),
     Case(
         "a price",
         lab=made(limits={"price_per_worker_hour": 3600.0}),
