@@ -517,10 +517,10 @@ def test_the_batch_that_keeps_the_accuracy_stands_beside_that_of_the_sweep() -> 
     words = "; H1, by accuracy too, takes b = 512."
     slower = _fastest(0.5)
     assert words in text_of(page(("assignment_utilisation", slower)))
-    assert "looks at accuracy" not in text_of(page(("assignment_utilisation", _fastest(0.99))))
+    assert "by accuracy too" not in text_of(page(("assignment_utilisation", _fastest(0.99))))
     crowd = where(device="CPU core", compute_frac=0.9, utilisation_frac=0.5)
     crowded = page(("assignment_utilisation", both(slower, crowd)))
-    assert "looks at accuracy" not in text_of(crowded)
+    assert "by accuracy too" not in text_of(crowded)
 
 
 def test_speed_ups_are_spoken_of_where_some_are_measured() -> None:

@@ -85,14 +85,14 @@ def test_a_cell_sends_its_payload_in_a_ring_at_the_rate_of_a_link() -> None:
 def test_the_least_epoch_is_longer_by_the_share_of_a_link_that_is_reached() -> None:
     cell = cell_of("mlp", messages=messages_of((3e9, 4e9), (1e9, 4e9)))
     assert cell["reached_frac"] == 0.25  # the least of two placements
-    assert cell["reached_base_s"] == pytest.approx(4 * 9 * 4 * 0.525623, rel=1e-6)
+    assert cell["reached_step_s"] == pytest.approx(4 * 9 * 67_043_772 / 12.5e9)
 
 
 @pytest.mark.parametrize("rates", [[], [(math.nan, 4e9)], [(3e9, math.nan)], [(9e9, 4e9)]])
 def test_a_share_that_was_not_measured_or_is_not_of_tcp_is_none(rates) -> None:
     cell = cell_of("mlp", messages=messages_of(*rates))
     assert pd.isna(cell["reached_frac"])
-    assert pd.isna(cell["reached_base_s"])
+    assert pd.isna(cell["reached_step_s"])
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ CELLS = (
     columns("workers per_worker_batch global_batch")
     | reals("iterations sent_bytes")
     | columns("link_bytes_per_s transfer_s affordable_base_s affordable_step_s")
-    | columns("hidden_step_s reached_frac reached_base_s reached_step_s batch_ratio lr")
+    | columns("hidden_step_s reached_frac reached_step_s batch_ratio lr")
     | words("rule_holds", Rule)
     | intervals("speedup_ratio exposed_s")
     | words("checked", Checked)
@@ -164,8 +164,7 @@ def cells(
 
     reached_frac: the rate of the largest all-reduces here of as many workers over that of plain
     TCP; the least of several placements, null where they went another way than TCP.
-    reached_base_s, reached_step_s: affordable_base_s and affordable_step_s on a link of which they
-    reach that share.
+    reached_step_s: affordable_step_s on a link of which they reach that share.
     """
     asked, own = lab(), _timed(scaling, runs)
     if asked.payload_bytes is None or asked.train_samples is None:
@@ -201,7 +200,6 @@ def _predicted(asked: Lab, workers: int, batch: int, reached: float | None) -> T
     rate = asked.link_bytes_per_s or GIVEN_BYTES_PER_S[-1]
     iterations = loader_steps(samples, workers * batch)
     sent = ring_allreduce_bytes(size, workers) * iterations
-    slower = sent / (reached * rate) if reached else None
     exchange_s = ring_allreduce_bytes(size, workers) / rate
     # Of N steps of one worker, in place of which N workers make one.
     step_s = affordable_epoch_seconds(exchange_s, workers, EFFICIENCY) / workers
@@ -217,7 +215,6 @@ def _predicted(asked: Lab, workers: int, batch: int, reached: float | None) -> T
         "affordable_step_s": step_s,
         "hidden_step_s": affordable_hidden_seconds(exchange_s, workers, EFFICIENCY) / workers,
         "reached_frac": reached,
-        "reached_base_s": slower and affordable_epoch_seconds(slower, workers, EFFICIENCY),
         "reached_step_s": step_s / reached if reached else None,
     }
 
