@@ -86,7 +86,7 @@ AS_MEASURED = Case(
         "loopback",
         "the lab's falls",
         "aiting beyond the transfer takes",
-        "of an all-reduce is latency; only",
+        "What limits all-reduces",
     ],
 )
 NO_ARMS = Case(
