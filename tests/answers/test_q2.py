@@ -37,11 +37,11 @@ CASES = [
         "two faster",
         # N = 4, b = 128: T_1 = 1.25 * 2.78125 s, a quarter of it 0.869 s; T_4 = 0.36 T_1.
         says=[
-            "Two workers are faster than one at all three b, at best 1.67× (b = 32, ideally 2×); "
-            "so are four, sharing devices (2.78×, b = 128). Of one worker's 3.48 s four save "
-            "2.61 s "
-            "and add 382 ms (214 ms waiting, 76.5 ms loading). This is weak scaling; strong is",
-            "Four workers are faster than one at all three b, at best 2.78× (b = 128), sharing "
+            "Two workers are faster than one at every b, at best 1.67× (b = 32, ideally 2×); "
+            "so are four, sharing devices (2.78×, b = 128). There, of one worker's 3.48 s four "
+            "save 2.61 s and add 382 ms (214 ms waiting, 76.5 ms loading). This is weak scaling; "
+            "strong is",
+            "Four workers are faster than one at every b, at best 2.78× (b = 128), sharing "
             "devices.",
             # 0.11 T_1 is 20% loading, and of the rest 20% contention, 10% overhead, 70% exposed.
             "contention (workers slow each other down). At N = 4, b = 128 it is 382 ms, of it 214 "
@@ -82,7 +82,7 @@ CASES = [
                     **around("speedup_ratio", 1.1, 0.5),
                 )
             },
-            says=[f"{words}). Of one"],
+            says=[f"{words})."],
         )
         for numbers, words in (
             (
@@ -93,7 +93,7 @@ CASES = [
             (
                 [2],
                 "Two workers are faster than one at some b, at best 1.67× (b = 128, ideally 2×); "
-                "four, sharing devices, faster at all three b (2.78×",
+                "four, sharing devices, faster at every b (2.78×",
             ),
             ([4], "(b = 32, ideally 2×); four, sharing devices, faster at some b (2.78×, b = 128"),
         )
@@ -108,7 +108,7 @@ CASES = [
         },
         says=[
             "Two workers are faster than one, at best 1.67× (b = 32, ideally 2×); four, sharing "
-            "devices, slower (0.500×). Of"
+            "devices, slower (0.500×). There, of"
         ],
     ),
     Case(
@@ -121,7 +121,7 @@ CASES = [
         },
         says=[
             "Two workers are faster than one at some b, at best 1.67× (b = 512, ideally 2×), "
-            "slower at b = 32 and 128; so are four, sharing devices (2.78×). Of",
+            "slower at b = 32 and 128; so are four, sharing devices (2.78×). There, of",
             "A larger b makes fewer iterations, and so fewer exchanges.",
         ],
     ),
@@ -134,8 +134,8 @@ CASES = [
             )
         },
         says=[
-            "Two workers are slower than one at all three b, at best 0.500× (b = 32); four, "
-            "sharing devices, at no b measurably faster (1.00×). Of"
+            "Two workers are slower than one at every b, at best 0.500× (b = 32); four, "
+            "sharing devices, at no b measurably faster (1.00×). There, of"
         ],
     ),
     Case(
@@ -151,7 +151,7 @@ CASES = [
         },
         says=[
             "Two workers are not measurably faster than one over all b, at best 1.30× (b = 32); "
-            "neither are four, sharing devices (1.30×), not measurably different. Of",
+            "neither are four, sharing devices (1.30×), not measurably different. There, of",
             "In short: Two workers are not measurably faster than one over all b, at best 1.30×",
         ],
     ),
@@ -169,9 +169,9 @@ CASES = [
                 )
             },
             says=[
-                f"Two workers{share} are faster than one at all three b, at best 1.60× (b = "
+                f"Two workers{share} are faster than one at every b, at best 1.60× (b = "
                 f"32{ideal}"
-                "); so are four, sharing devices (1.60×), not measurably different. Of"
+                "); so are four, sharing devices (1.60×), not measurably different. There, of"
             ],
             never=[] if sharing == [4] else [" possible"],
         )
@@ -190,9 +190,10 @@ CASES = [
             )
         },
         says=[
-            "Two workers are faster than one at all three b, at best 1.67× (b = 32, ideally 2×); "
-            "four, sharing devices, at no b measurably faster (1.60×), not measurably less. Of",
-            "In short: Two workers are faster than one at all three b, at best 1.67× (b = 32); "
+            "Two workers are faster than one at every b, at best 1.67× (b = 32, ideally 2×); "
+            "four, sharing devices, at no b measurably faster (1.60×), not measurably less. "
+            "There, of",
+            "In short: Two workers are faster than one at every b, at best 1.67× (b = 32); "
             "four, sharing devices, 1.60×, not measurably less.",
         ],
     ),
@@ -207,7 +208,7 @@ CASES = [
             )
         },
         says=[
-            "devices, at no b measurably faster (1.60×), at b = 128 slower than two. Of",
+            "devices, at no b measurably faster (1.60×), at b = 128 slower than two. There, of",
             "four, sharing devices, 1.60×, at b = 128 slower than two.",
         ],
     ),
@@ -225,7 +226,7 @@ CASES = [
                 ),
             )
         },
-        says=["; so are four, sharing devices (1.62×), slower than two. Of"],
+        says=["; so are four, sharing devices (1.62×), slower than two. There, of"],
     ),
     Case(
         "an interval that ends but just above one",
@@ -243,8 +244,8 @@ CASES = [
             )
         },
         says=[
-            "; so are four, sharing devices (1.004×, b = 128). Of",
-            "In short: Four workers are faster than one at all three b, at best 1.004× (b = 128)",
+            "; so are four, sharing devices (1.004×, b = 128). There, of",
+            "In short: Four workers are faster than one at every b, at best 1.004× (b = 128)",
             "With b fixed four workers come to 1.004×, sharing devices.",
         ],
         never=["1.00× as"],
@@ -277,15 +278,15 @@ CASES = [
         "two slower",
         lab={"two_worker_factor": 1.5},
         says=[
-            "In short: Two workers are slower than one at all three b, at best 0.667× (b = 32); "
+            "In short: Two workers are slower than one at every b, at best 0.667× (b = 32); "
             "four, sharing devices, 0.444×, slower than two.",
-            "Two workers are slower than one at all three b, at best 0.667× (b = 32); so are four, "
-            "sharing devices (0.444×), slower than two. Of one worker's 6.41 s four save 4.80 s "
-            "and add 12.8 s, over half of it waiting. This",
+            "Two workers are slower than one at every b, at best 0.667× (b = 32); so are "
+            "four, sharing devices (0.444×), slower than two. There, of one worker's 6.41 s four "
+            "save 4.80 s and add 12.8 s, over half of it waiting. This",
         ],
     ),
     Case(
-        "two slower, and four not slower than two at all three b",
+        "two slower, and four not slower than two at every b",
         lab={"two_worker_factor": 1.5},
         edits={
             "scaling": where(
@@ -294,7 +295,7 @@ CASES = [
         },
         says=[
             "four, sharing devices, 0.444×, slower than two.",
-            "sharing devices (0.444×), slower than two. Of",
+            "sharing devices (0.444×), slower than two. There, of",
         ],
     ),
     Case(
@@ -318,10 +319,9 @@ CASES = [
             )
         },
         says=[
-            "Two workers are faster than one at all three b, at best 1.67× (b = 32, ideally 2×); "
-            "four, "
-            "sharing devices, faster at some b (1.30×, b = 512), slower at b = 32, and slower than "
-            "two. Of",
+            "Two workers are faster than one at every b, at best 1.67× (b = 32, ideally 2×); "
+            "four, sharing devices, faster at some b (1.30×, b = 512), slower at b = 32, and "
+            "slower than two. There, of",
             "Launch by launch four workers are measurably slower than two: 0.600× (0.594 to 0.606) "
             "at b = 32, ",
         ],
@@ -331,7 +331,7 @@ CASES = [
         edits={"scaling": where(speedup_ratio_low=NAN, speedup_ratio_high=NAN)},
         says=[
             "Two workers are not comparable with one, timed too few times, at best 1.67× (b = 32); "
-            "so are four, sharing devices (2.78×, b = 128). Of",
+            "so are four, sharing devices (2.78×, b = 128). There, of",
             "strong is undecided for want of launches.",
             " undecided 1 2 128",
         ],
@@ -341,19 +341,20 @@ CASES = [
         "more is saved than an equal share",
         edits={"speedup_losses": where(**around("added_s", -0.2))},
         says=[
-            "Of one worker's 3.48 s four save more than the 2.61 s that equal shares explain. This"
+            "There, of one worker's 3.48 s four save more than the 2.61 s that equal shares "
+            "explain. This"
         ],
         never=["and add "],
     ),
     Case(
         "nothing measurable is added",
         edits={"speedup_losses": where(added_s_low=-0.1)},
-        says=["Of one worker's 3.48 s four save 2.61 s and add no measurable time. This"],
+        says=["There, of one worker's 3.48 s four save 2.61 s and add no measurable time. This"],
     ),
     Case(
         "what is added has no interval",
         edits={"speedup_losses": where(added_s_low=NAN, added_s_high=NAN)},
-        says=["Of one worker's 3.48 s four save 2.61 s and add perhaps 382 ms. This"],
+        says=["There, of one worker's 3.48 s four save 2.61 s and add perhaps 382 ms. This"],
     ),
     Case(
         "waiting is the cause",

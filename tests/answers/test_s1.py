@@ -91,17 +91,17 @@ CASES = [
         "perfect scaling that the slope cannot confirm",
         says=[
             "Each doubling of B saved 43.0% to 49.8% of steps up to 16, at most 6.06% beyond 256 "
-            "(one hidden layer, plain SGD). A fit, assuming perfect scaling at small B, puts the "
-            "critical batch size (4% error) at 40.1 (38.4 to 42.0). Nesterov momentum makes it "
-            "larger, 3.01× (2.81 to 3.21). By the fit perfect scaling (40% saved) ends at B = "
-            "10.0, maximal data parallelism (10%) begins at 161. From 16 to 256 each doubling "
-            "saved 15.0% to 33.0%. With plain SGD B = 2 reaches the goal with 1 286 samples, "
-            "B = 1024 with 31 744. The gradient",
+            "(one hidden layer, plain SGD). By fits of all three searches perfect scaling ends at "
+            "B = 10.0 to 30.2 and gains at 161 to 483. Nesterov momentum makes the critical batch "
+            "size (40.1) larger, 3.01×. Fits assume perfect scaling at small B; with plain SGD it "
+            "ends at B = 10.0 (40% saved), and maximal data parallelism begins at 161 (10%). From "
+            "16 to 256 each doubling saved 15.0% to 33.0%. B = 2 reaches the goal "
+            "with 1 286 samples, B = 1024 with 31 744. The gradient",
             "With momentum the critical batch size is larger (3.01× (2.81 to 3.21)). At the "
             "smallest batches momentum needs more steps (2.74× (2.38 to 3.06)). Between networks, "
             "whose goals differ, the critical batch size is the same within a factor of 1.5 (1.13× "
             "(1.06 to 1.20)).",
-            "By a line through the four smallest batch sizes, without the fit, steps fall in "
+            "By a line through the four smallest batch sizes steps fall in "
             "proportion (slope −1 within 0.2) in one of three searches; in two this is undecided. "
             "By one through the four largest it is undecided whether steps hardly fall (slope 0 "
             "within 0.2).",
@@ -357,7 +357,7 @@ CASES = [
             "1.38× (0.62 to 3.05). Even the smallest batches do not scale perfectly. By the fit "
             "perfect scaling (40% saved) ends below B = 2, maximal data parallelism (10%) begins "
             "at 19.3. With plain SGD B = 2 reaches the goal with 264",
-            "By a line through the four smallest batch sizes, without the fit, steps do not "
+            "By a line through the four smallest batch sizes steps do not "
             "fall in proportion (slope not −1 within 0.2).",
             "Steps do not fall in proportion even at the smallest B",
         ],
@@ -394,8 +394,7 @@ CASES = [
             "Steps fall in proportion at all sizes (one hidden layer, plain SGD). Solid:",
             "With momentum the critical batch size cannot be compared (no bend).",
             "put the end of perfect scaling at no measured batch and that of gains at no measured "
-            "batch, and no two "
-            "critical batch sizes can be compared.",
+            "batch, and no two critical batch sizes can be compared.",
         ],
         never=["The gradient noise scale", "is larger"],
     ),
@@ -445,7 +444,9 @@ CASES = [
         "momentum shortens it",
         lab=searched(other=10.0),
         says=[
-            "Nesterov momentum makes it smaller, 0.251× (0.235 to 0.267). By the fit",
+            "By fits of both searches perfect scaling ends at B = 2.52 to 10.0 and gains at 40.3 "
+            "to 161. Nesterov momentum makes the critical batch size (40.1) smaller, 0.251×. Fits "
+            "assume",
             "With momentum the critical batch size is smaller (0.251× (0.235 to 0.267)).",
             "needs fewer steps (",
         ],
@@ -455,7 +456,8 @@ CASES = [
         "momentum makes no difference",
         lab=searched(other=40.0, momentum="momentum"),
         says=[
-            "Momentum makes no measurable difference, 1.00× (0.94 to 1.06). By the fit",
+            "Momentum makes no measurable difference to the critical batch size (40.1), 1.00×. "
+            "Fits assume",
             "does not differ measurably (1.00× (0.94 to 1.06)).",
             "At the smallest batches momentum needs as many steps as plain SGD within a factor of "
             "1.5 (1.00×",
@@ -531,7 +533,7 @@ CASES = [
     Case(
         "perfect scaling of which no claim was judged",
         edits={"published_steps_to_goal": without(claim="small")},
-        says=["3.01× (2.81 to 3.21). By the fit"],
+        says=["larger, 3.01×. Fits assume"],
         never=["mallest batches scale perfectly"],
     ),
     Case(
@@ -548,20 +550,20 @@ CASES = [
             f"two kinds of momentum: {verdict}",
             lab=searched(every=EVERY),
             edits={"goal_contrasts": contrasts({"contrast": "optimizer", "model": "mlp"}, **ratio)},
-            says=[f"at 40.1 (38.4 to 42.0). Momentum {verdict}. By the fit"],
+            says=[f"and gains at 161. Momentum {verdict}. Fits assume"],
         )
         for verdict, ratio in [
             (
-                "makes it larger, 3.00× (2.97 to 3.03), Nesterov's 3.00× (2.97 to 3.03)",
+                "makes the critical batch size (40.1) larger, 3.00×, Nesterov's 3.00×",
                 around("b_crit_ratio", 3.0),
             ),
             (
-                "makes it smaller, 0.500× (0.495 to 0.505), Nesterov's 0.500× (0.495 to 0.505)",
+                "makes the critical batch size (40.1) smaller, 0.500×, Nesterov's 0.500×",
                 around("b_crit_ratio", 0.5),
             ),
             (
-                "makes no measurable difference, 1.00× (0.99 to 1.01), Nesterov's 1.00× (0.99 to "
-                "1.01)",
+                "makes no measurable difference to the critical batch size (40.1), 1.00×, "
+                "Nesterov's 1.00×",
                 around("b_crit_ratio", 1.0),
             ),
             ("cannot be compared, 1.00×, Nesterov's 1.00×", {"b_crit_ratio_low": NAN}),
@@ -577,8 +579,8 @@ CASES = [
             )
         },
         says=[
-            "Momentum makes no measurable difference, 1.00× (0.94 to 1.06); Nesterov's makes it "
-            "larger, 2.00× (1.98 to 2.02). By the fit"
+            "Momentum makes no measurable difference to the critical batch size (40.1), 1.00×; "
+            "Nesterov's makes it larger, 2.00×. Fits assume"
         ],
     ),
     Case(
