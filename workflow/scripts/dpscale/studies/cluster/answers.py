@@ -36,6 +36,7 @@ def facts_closing(inputs: Inputs) -> Facts:
         "stand_ins": stand_ins,
         "others": [row for row in stand_ins.values() if not row["same"]],
         "cells": cells,
+        "by_workers": [own[0] for _, own in by(cells, "workers")],
         "unrated": any(row["rule_holds"] == "lost" and row["lr"] is None for row in cells),
         "advised_batch": advised_batch(inputs),
         "speedups": any(row["speedup_ratio"] is not None for row in cells),
