@@ -90,12 +90,12 @@ CASES = [
     Case(
         "perfect scaling that the slope cannot confirm",
         says=[
-            "Each doubling of B saved 43.0% to 49.8% of steps up to 16, at most 6.06% beyond 256 "
-            "(one hidden layer, plain SGD). By fits of all three searches perfect scaling ends at "
-            "B = 10.0 to 30.2 and gains at 161 to 483. Nesterov momentum makes the critical batch "
-            "size (40.1) larger, 3.01×. Fits assume perfect scaling at small B; with plain SGD it "
-            "ends at B = 10.0 (40% saved), and maximal data parallelism begins at 161 (10%). From "
-            "16 to 256 each doubling saved 15.0% to 33.0%. B = 2 reaches the goal "
+            "In three searches each doubling of B saved 43.0% to 51.2% of steps up to 16, at most "
+            "13.2% beyond 256. Slopes confirm perfect scaling in one of three; by fits it ends at "
+            "B = 10.0 to 30.2, all gains at 161 to 483. Nesterov momentum raises the critical "
+            "batch size (one hidden layer: 40.1), 3.01×. With plain SGD (one hidden layer) "
+            "perfect scaling ends at B = 10.0 (40% saved), maximal data parallelism begins at 161 "
+            "(10%). From 16 to 256 each doubling saved 15.0% to 33.0%. B = 2 reaches the goal "
             "with 1 286 samples, B = 1024 with 31 744. The gradient",
             "With momentum the critical batch size is larger (3.01× (2.81 to 3.21)). At the "
             "smallest batches momentum needs more steps (2.74× (2.38 to 3.06)). Between networks, "
@@ -105,8 +105,8 @@ CASES = [
             "proportion (slope −1 within 0.2) in one of three searches; in two this is undecided. "
             "By one through the four largest it is undecided whether steps hardly fall (slope 0 "
             "within 0.2).",
-            "In short: Each doubling of B saved 43.0% to 49.8% of steps up to 16, at most 6.06% "
-            "beyond 256 (one hidden layer, plain SGD).",
+            "In short: In three searches each doubling of B saved 43.0% to 51.2% of steps up to "
+            "16, at most 13.2% beyond 256.",
             "By the fit twice the batch saves 40% or more of the steps up to B = 10, 10% or less "
             "from B = 161 (one hidden layer, plain SGD). Solid",
         ],
@@ -195,7 +195,7 @@ CASES = [
         edits={"steps_to_goal": without(global_batch=[4, 16, 64, 256, 1024])},
         says=[
             "By a fit the critical batch size is 101 (one hidden layer, plain SGD), with twice "
-            "the fewest steps to 4% error. Nesterov momentum makes it larger, 3.00× (2.76 "
+            "the fewest steps to 4% error. Nesterov momentum raises it, 3.00× (2.76 "
             "to 3.27). The smallest batches scale perfectly. With plain SGD B = 2 reaches the "
             "goal with",
             "In short: By a fit the critical batch size is 101 (one hidden layer, plain SGD), with",
@@ -207,8 +207,8 @@ CASES = [
         lab=searched(every=CLUSTER),
         says=[
             "beyond (small residual network, plain SGD). A fit, assuming perfect scaling at small "
-            "B, puts the critical batch size (4% error) at 150 (142 to 158). Momentum makes it "
-            "larger, 2.24× (2.07 to 2.42), Nesterov's 2.55× (2.35 to 2.78). The smallest batches "
+            "B, puts the critical batch size (4% error) at 150 (142 to 158). Momentum raises "
+            "it, 2.24× (2.07 to 2.42), Nesterov's 2.55× (2.35 to 2.78). The smallest batches "
             "scale perfectly. By the fit perfect scaling (40% saved) ends at B = 37.4, maximal "
             "data parallelism (10%) begins at 599.",
             "With momentum the critical batch size is larger (2.19× to 2.55× (intervals: 2.02 to "
@@ -353,7 +353,7 @@ CASES = [
         says=[
             "Each doubling of B saved 2.33% to 22.0% of steps up to 1024 (one hidden layer, plain "
             "SGD). A fit, assuming perfect scaling at small B, puts the critical batch size (4% "
-            "error) at 4.83 (2.69 to 7.85). Nesterov momentum makes no measurable difference, "
+            "error) at 4.83 (2.69 to 7.85). Nesterov momentum does not measurably change it, "
             "1.38× (0.62 to 3.05). Even the smallest batches do not scale perfectly. By the fit "
             "perfect scaling (40% saved) ends below B = 2, maximal data parallelism (10%) begins "
             "at 19.3. With plain SGD B = 2 reaches the goal with 264",
@@ -444,9 +444,9 @@ CASES = [
         "momentum shortens it",
         lab=searched(other=10.0),
         says=[
-            "By fits of both searches perfect scaling ends at B = 2.52 to 10.0 and gains at 40.3 "
-            "to 161. Nesterov momentum makes the critical batch size (40.1) smaller, 0.251×. Fits "
-            "assume",
+            "Perfect scaling at the smallest B is undecided; by fits it ends at B = 2.52 to 10.0, "
+            "all gains at 40.3 to 161. Nesterov momentum lowers the critical batch size (one "
+            "hidden layer: 40.1), 0.251×. With plain SGD",
             "With momentum the critical batch size is smaller (0.251× (0.235 to 0.267)).",
             "needs fewer steps (",
         ],
@@ -456,8 +456,8 @@ CASES = [
         "momentum makes no difference",
         lab=searched(other=40.0, momentum="momentum"),
         says=[
-            "Momentum makes no measurable difference to the critical batch size (40.1), 1.00×. "
-            "Fits assume",
+            "Momentum does not measurably change the critical batch size (one hidden layer: "
+            "40.1), 1.00×. With plain SGD",
             "does not differ measurably (1.00× (0.94 to 1.06)).",
             "At the smallest batches momentum needs as many steps as plain SGD within a factor of "
             "1.5 (1.00×",
@@ -533,7 +533,10 @@ CASES = [
     Case(
         "perfect scaling of which no claim was judged",
         edits={"published_steps_to_goal": without(claim="small")},
-        says=["larger, 3.01×. Fits assume"],
+        says=[
+            "by fits it ends at B = 10.0 to 30.2, all gains at 161 to 483. Nesterov momentum "
+            "raises the critical batch size (one hidden layer: 40.1), 3.01×. With plain SGD"
+        ],
         never=["mallest batches scale perfectly"],
     ),
     Case(
@@ -550,20 +553,21 @@ CASES = [
             f"two kinds of momentum: {verdict}",
             lab=searched(every=EVERY),
             edits={"goal_contrasts": contrasts({"contrast": "optimizer", "model": "mlp"}, **ratio)},
-            says=[f"and gains at 161. Momentum {verdict}. Fits assume"],
+            says=[f"all gains at 161. Momentum {verdict}. With plain SGD"],
         )
         for verdict, ratio in [
             (
-                "makes the critical batch size (40.1) larger, 3.00×, Nesterov's 3.00×",
+                "raises the critical batch size (one hidden layer: 40.1), 3.00×, Nesterov's 3.00×",
                 around("b_crit_ratio", 3.0),
             ),
             (
-                "makes the critical batch size (40.1) smaller, 0.500×, Nesterov's 0.500×",
+                "lowers the critical batch size (one hidden layer: 40.1), 0.500×, Nesterov's "
+                "0.500×",
                 around("b_crit_ratio", 0.5),
             ),
             (
-                "makes no measurable difference to the critical batch size (40.1), 1.00×, "
-                "Nesterov's 1.00×",
+                "does not measurably change the critical batch size (one hidden layer: 40.1), "
+                "1.00×, Nesterov's 1.00×",
                 around("b_crit_ratio", 1.0),
             ),
             ("cannot be compared, 1.00×, Nesterov's 1.00×", {"b_crit_ratio_low": NAN}),
@@ -579,8 +583,8 @@ CASES = [
             )
         },
         says=[
-            "Momentum makes no measurable difference to the critical batch size (40.1), 1.00×; "
-            "Nesterov's makes it larger, 2.00×. Fits assume"
+            "Momentum does not measurably change the critical batch size (one hidden layer: "
+            "40.1), 1.00×; Nesterov's raises it, 2.00×. With plain SGD"
         ],
     ),
     Case(

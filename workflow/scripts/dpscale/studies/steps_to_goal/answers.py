@@ -53,7 +53,10 @@ def facts_s1(inputs: Inputs) -> Facts:
         "fits": fits,
         "verdicts": verdicts,
         "lead": lead,
-        "saved": saved(leading := [row for row in rows if lead and row["runs"] == lead["runs"]]),
+        "saved": (
+            savings := saved(leading := [row for row in rows if lead and row["runs"] == lead["runs"]])
+        ),
+        "saved_everywhere": saved_everywhere(rows, savings),
         "beyond_ideal": beyond_ideal(leading),
         "samples": samples(leading),
         "batches": {model: batches(own) for model, own in by(rows, "model")},
@@ -122,6 +125,24 @@ def saved(search: Sequence[Row]) -> list[Row]:
         for own in (much, between, little[::-1])
         if own
     ]
+
+
+def saved_everywhere(rows: Sequence[Row], leading: Sequence[Row]) -> Row | None:
+    """Return what doublings save in all searches up to, and beyond, where those of one lead.
+
+    leading: of `saved`. at_small, at_large: the savings at its smallest and its largest batches;
+    None for one search alone, or where it has no two such ends.
+    """
+    searches = [own for _, own in by(rows, "runs")]
+    if len(searches) < 2 or len(leading) < 2:
+        return None
+    every = [row for own in searches for row in doubled(own)]
+    first, last = leading[0]["large"], leading[-1]["small"]
+    return Row(
+        searches=len(searches),
+        at_small=[row["saved_frac"] for row in every if row["large"] <= first],
+        at_large=[row["saved_frac"] for row in every if row["small"] >= last],
+    )
 
 
 def doubled(search: Sequence[Row]) -> list[Row]:
