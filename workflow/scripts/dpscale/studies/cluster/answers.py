@@ -11,7 +11,7 @@ from dpscale.reporting.answer import Value
 from dpscale.reporting.inputs import Inputs, Row
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.words import by
-from dpscale.studies.cluster.derive import Way, on_gpus
+from dpscale.studies.cluster.derive import EFFICIENCY, Way, on_gpus
 from dpscale.studies.cluster.lab import lab
 from dpscale.vocabulary import words
 
@@ -19,6 +19,8 @@ GainsBy = Literal["longer", "all", "largest", "none", "mixed", "unknown"]
 RANK = {"below": 0, "indistinct": 1, "above": 2}  # of verdicts on a speed-up
 # Where an accuracy lies, by where its error lies, of those that differ measurably.
 AS_ACCURACY = {"below": "above", "above": "below"}
+
+ENDS = ("", "_low", "_high")  # of a number with its interval
 
 # Shapes of Q1 that show up to which b the epoch gets shorter.
 TURNS = ("falls", "falls then flat", "falls then undecided", "falls then rises", "rises")
@@ -130,8 +132,7 @@ def rates_scaled(inputs: Inputs) -> list[Row]:
 
 def _scaled(row: Row, question: str, difference: str, side: str) -> Row:
     """Return the row of a comparison with the names of `rates_scaled`."""
-    ends = ("", "_low", "_high")
-    named = {f"scaled_difference_frac{end}": row[f"{difference}{end}"] for end in ends}
+    named = {f"scaled_difference_frac{end}": row[f"{difference}{end}"] for end in ENDS}
     return row | named | {"scaled_side": row[side], "question": question}
 
 
@@ -170,17 +171,26 @@ def aids(inputs: Inputs) -> list[Row]:
     ):
         # The error without it less the error with it is what it gains in accuracy.
         found += [
-            row | {"aid": aid, "question": "S2", "gain_frac": -row["measured"], "scaled_side": side}
+            row
+            | {"aid": aid, "question": "S2", "gain_frac": -row["measured"], "scaled_side": side}
+            | {"gain_frac_low": negated(row["measured_high"])}
+            | {"gain_frac_high": negated(row["measured_low"])}
             for row in inputs.rows("published_lr_scaling", claim=claim)
             if (side := AS_ACCURACY.get(row["measured_side"]))
         ]
         found += [
-            row | {"aid": aid, "question": "Q4.2", "gain_frac": gain, "scaled_side": side}
+            row
+            | {"aid": aid, "question": "Q4.2", "scaled_side": side}
+            | {f"gain_frac{end}": row[f"test_accuracy_difference_frac{end}"] for end in ENDS}
             for row in inputs.rows("large_batch", arm=arm, base=base)
-            if (gain := row["test_accuracy_difference_frac"]) is not None
             if (side := row["test_accuracy_side"]) in AS_ACCURACY
         ]
     return found
+
+
+def negated(end: float | None) -> float | None:
+    """Return the end of an interval of the opposite difference; None for none."""
+    return None if end is None else -end
 
 
 def _place(row: Row) -> tuple[int | None, int]:
@@ -234,9 +244,8 @@ def start(cells: list[Row], scalings: list[Row], bound: Row | None) -> Row | Non
 
     Of those that S2 scaled as much without a higher error, and up to where steps hardly fall
     (`bound`), or else the smallest; None without one. unscaled_lr: the lab's; both_rates:
-    whether no such scaling of S2 was measurably better than none; saved_steps_frac,
-    ideal_saving_frac: what its batch saves of one worker's steps by `bound` (`saved`), and if
-    steps fell in proportion.
+    whether no such scaling of S2 was measurably better than none; with what its batch saves of one
+    worker's steps by `bound` (`saved`), and what follows (`to_goal`).
     """
     kept = [row for row in cells if row["rule_holds"] == "kept" and row["batch_ratio"] > 1]
     if not kept:
@@ -246,11 +255,25 @@ def start(cells: list[Row], scalings: list[Row], bound: Row | None) -> Row | Non
     within = [row for row in kept if last is None or row["global_batch"] <= last] or kept[:1]
     helped = any(row["question"] == "S2" and row["scaled_side"] == "above" for row in scalings)
     chosen = within[-1]
-    return (
-        chosen
-        | {"unscaled_lr": lab().lr, "both_rates": not helped}
-        | {"ideal_saving_frac": 1 - 1 / chosen["workers"], "saved_steps_frac": saved(chosen, bound)}
-    )
+    said = {"unscaled_lr": lab().lr, "both_rates": not helped}
+    return chosen | said | to_goal(saved(chosen, bound), chosen["workers"])
+
+
+def to_goal(saving: Value | None, workers: int) -> dict[str, Any]:
+    """Return what a share of saved steps means for the time to a goal.
+
+    N workers take as long for a step as one divided by their efficiency, so that they are sooner
+    above an efficiency of the share of steps that is left (`break_even_frac`), and at the
+    efficiency that the page is about 0.9 over that share as soon (`goal_speedup_ratio`).
+    ideal_saving_frac: were steps to fall in proportion.
+    """
+    left = None if saving is None or saving.value is None else 1 - saving.value
+    return {
+        "saved_steps_frac": saving,
+        "ideal_saving_frac": 1 - 1 / workers,
+        "break_even_frac": left,
+        "goal_speedup_ratio": EFFICIENCY / left if left else None,
+    }
 
 
 def saved(cell: Row, bound: Row | None) -> Value | None:
@@ -345,7 +368,6 @@ QUESTIONS = [
         facts_closing,
         formula=[
             r"t = \frac{2(N-1)}{N} \cdot \frac{S}{\beta}, \qquad "
-            r"\alpha < \frac{S}{N \beta} \text{ where bandwidth decides}, \qquad "
             r"c \ge E t \text{ (all hidden)}, \qquad c \ge \frac{E}{1 - E} t \text{ (none)}"
         ],
         vocabulary=words("here asked", Way)

@@ -43,6 +43,8 @@ def facts_s1(inputs: Inputs) -> Facts:
         for row in inputs.rows("goal_fit")
     ]
     lead = next((row for row in fits if row["lead"]), None)
+    leading = [row for row in rows if lead and row["runs"] == lead["runs"]]
+    savings = saved(leading)
     verdicts = [row | {"status": row["reason"]} for row in inputs.rows("published_steps_to_goal")]
     contrasts = [
         row | {name: row.value(name, "ratio") for name in ("b_crit_ratio", "small_steps_ratio")}
@@ -53,9 +55,7 @@ def facts_s1(inputs: Inputs) -> Facts:
         "fits": fits,
         "verdicts": verdicts,
         "lead": lead,
-        "saved": (
-            savings := saved(leading := [row for row in rows if lead and row["runs"] == lead["runs"]])
-        ),
+        "saved": savings,
         "saved_everywhere": saved_everywhere(rows, savings),
         "beyond_ideal": beyond_ideal(leading),
         "samples": samples(leading),
