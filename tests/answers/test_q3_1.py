@@ -540,7 +540,10 @@ CASES = [
     Case(
         "exposed longer than alone",
         edits=_pair("exposed_s", 2.0, "buckets_s"),
-        says=["The waiting is longer than the all-reduce alone in all six cells, since a transfer"],
+        says=[
+            "waiting 2.00 s (its all-reduces alone 500 ms); the formula gives 220 ms",
+            "The waiting is longer than the all-reduce alone in all six cells, since a transfer",
+        ],
     ),
     Case(
         "exposed as long as alone",

@@ -45,10 +45,9 @@ AS_MEASURED = Case(
     "as measured",
     says=[
         "By a fit bandwidth, not latency, limits all-reduces of 4.00 MB: latency is 0.744% to "
-        "1.48% of their time. Timed alone, the buckets reach 152 MB/s to 1.52 GB/s, 9.48% to 95.3% "
-        "of plain TCP. The lab's formula gives 121 MB/s to 1.22 GB/s, since the buckets alone "
-        "take 80.0% "
-        "of its time. Each",
+        "1.48% of their time. Timed alone, the buckets reach 152 MB/s to 1.52 GB/s, 9.48% to "
+        "95.3% of plain TCP. The lab's formula gives 121 MB/s to 1.22 GB/s, since the buckets "
+        "alone take 80.0% of what it calls communication. Each",
         "(utilisation: 1.60 GB/s at N = 2 and 1.60 GB/s at N = 4), the bandwidth of the same",
         "all-reduces $X$ = 1 000 000 gradients of 4 bytes, $S$ = 4 000 000 B. The busiest worker",
         "4 000 000 B at N = 2 and 6 000 000 B at N = 4. Contention and overhead take 30.0% of the "
@@ -257,8 +256,7 @@ CASES = [
         says=[
             "latency is 0.744% of their time. Timed alone, the buckets reach 1.52 GB/s, 95.3% of "
             "plain TCP. The lab's formula gives 1.22 GB/s, since the buckets alone take 80.0% of "
-            "its "
-            "time"
+            "what it calls communication"
         ],
         never=["$S$ is the same at every b"],
     ),
@@ -318,8 +316,16 @@ CASES = [
             says=[f"to 1.22 GB/s{words}. Each"],
         )
         for least, most, words in (
-            (0.25, 0.4, ", since the buckets alone take only 25.0% to 40.0% of its time"),
-            (0.25, 0.5, ", since the buckets alone take 25.0% to 50.0% of its time"),
+            (
+                0.25,
+                0.4,
+                ", since the buckets alone take only 25.0% to 40.0% of what it calls communication",
+            ),
+            (
+                0.25,
+                0.5,
+                ", since the buckets alone take 25.0% to 50.0% of what it calls communication",
+            ),
             (0.25, 1.1, ""),
             (0.25, NAN, ""),
         )
@@ -332,7 +338,9 @@ CASES = [
                 where({"workers": 2}, lab_bytes_per_s_low=1.0, lab_bytes_per_s_high=9e9),
             )
         },
-        says=["to 1.22 GB/s; by medians the buckets alone take 25.0% of its time. Each"],
+        says=[
+            "to 1.22 GB/s; by medians the buckets alone take 25.0% of what it calls communication. Each"
+        ],
     ),
     *(
         Case(
@@ -384,8 +392,8 @@ CASES = [
             (
                 True,
                 [],
-                "Waiting beyond the transfer takes 10.0% of the "
-                "formula's time at N = 2 and 40.0% at N = 4. ",
+                "Waiting beyond the transfer takes 10.0% of the formula's time at N = 2 and 40.0% "
+                "at N = 4. ",
             ),
             (
                 False,
@@ -396,9 +404,8 @@ CASES = [
             (
                 True,
                 [32, 128, 512],
-                "Waiting beyond the transfer takes 10.0% of the "
-                "formula's time at N = 2 and 40.0% at N = 4; contention and overhead take 50.0% at "
-                "N = 4. ",
+                "Waiting beyond the transfer takes 10.0% of the formula's time at N = 2 and 40.0% "
+                "at N = 4; contention and overhead take 50.0% at N = 4. ",
             ),
         )
     ),
@@ -448,7 +455,7 @@ CASES = [
         edits={"bandwidth": where(**UNKNOWN_LINK)},
         says=[
             "the buckets reach 152 MB/s to 1.52 GB/s. The lab's formula gives 121 MB/s to 1.22 "
-            "GB/s, since the buckets alone take 80.0% of its time",
+            "GB/s, since the buckets alone take 80.0% of what it calls communication",
             "The rate of the link is not measured, so that comparison is left out",
         ],
         never=["of the link's rate", "tilisation"],

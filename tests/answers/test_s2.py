@@ -67,8 +67,8 @@ def course(way: study.Way, rates: Sequence[float], **errors: Sequence[float]) ->
 
 BASE = trained()
 BOTH_KEEP = (
-    "B = 128, 4 times the reference batch, scale the rate (with gradual warm-up) or leave it: "
-    "either keeps the test error within 1 point. At 256"
+    "B = 128, 4 times the reference batch, scale the rate (gradual warm-up, zero gains) or leave "
+    "it: either keeps the error within 1 point. At 256"
 )
 WARM = "Scaled there with gains of one, warm up gradually"
 FIXED_AT_ELBOW = {"rule": "fixed", "global_batch": 128}
@@ -491,8 +491,8 @@ CASES = [
         },
         says=[
             "At B = 1024, 32 times the reference batch and the most that was tried, scale the "
-            "rate (with gradual warm-up) or leave it: either keeps the test error within 1 point. "
-            "At B = 256"
+            "rate (gradual warm-up, zero gains) or leave it: either keeps the error within 1 "
+            "point. At B = 256"
         ],
     ),
     Case(
