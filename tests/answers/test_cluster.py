@@ -32,10 +32,10 @@ def without_rows(rows: Any) -> Any:
 def test_what_is_of_the_machine_does_not_carry_over() -> None:
     found = page()
     assert (
-        "Time one worker's step (b = 128) first: from 32.2 ms on ResNet-18's 44.7 MB at 12.5 GB/s "
-        "allow two workers 90% efficiency, below 3.22 ms they forbid it; between, time both. By "
-        "S1's steps 90% is 1.02× as soon at the goal; below 88.1% one worker is sooner. Train two "
-        "at rate 0.2 with gradual warm-up."
+        "On a cluster time one worker's step (b = 128) first: from 32.2 ms on, ResNet-18's 44.7 "
+        "MB at 12.5 GB/s allow two workers 90% efficiency; below 3.22 ms they forbid it; between, "
+        "time both. By S1's steps 90% is 1.02× as soon at the goal; below 88.1% one worker is "
+        "sooner. Train two at rate 0.2 with gradual warm-up."
     ) in plain(found.sentence)
     assert not too_long(found)
 
@@ -122,7 +122,7 @@ PAYS = "Here four workers measurably gain where one worker's step is long: "
 def test_workers_gain_where_a_step_is_long_if_the_data_say_so() -> None:
     found = page(gains(("Q2", 40, 3.0), ("H3", 6, 1.0), ("E2", 1, 0.5)))
     assert plain(found.sentence).startswith(
-        "Time one worker's step (b = 128) first: from 32.2 ms on ResNet-18's 44.7 MB"
+        "On a cluster time one worker's step (b = 128) first: from 32.2 ms on, ResNet-18's 44.7 MB"
     )
     undecided = "lab_cells", where(rule_holds="undecided")
     ruled = page(gains(("Q2", 40, 3.0), ("H3", 6, 1.0), ("E2", 1, 0.5)), undecided)
@@ -440,7 +440,8 @@ def test_a_study_that_was_left_out_is_not_spoken_of() -> None:
     [
         (
             {"rule_holds": "kept"},
-            "Time one worker's step (b = 128) first: from 32.2 ms on ResNet-18's 44.7 MB",
+            "On a cluster time one worker's step (b = 128) first: from 32.2 ms on, ResNet-18's "
+            "44.7 MB",
         ),
         (
             {"rule_holds": "undecided"},
@@ -464,9 +465,11 @@ def test_without_a_bound_of_the_batch_the_largest_that_keeps_the_error_is_the_st
     kept = "lab_cells", where(rule_holds="kept")
     unbound = "goal_fit", where(b_crit=math.nan)
     found = page(kept, unbound, gains(("Q2", 40, 3.0), ("E2", 1, 0.5)))
-    says = "Time one worker's step (b = 512) first: from 48.3 ms on ResNet-18's 44.7 MB"
+    says = (
+        "On a cluster time one worker's step (b = 512) first: from 48.3 ms on, ResNet-18's 44.7 MB"
+    )
     assert plain(found.sentence).startswith(says)
-    assert "at 12.5 GB/s allow four workers 90% efficiency, below" in plain(found.sentence)
+    assert "at 12.5 GB/s allow four workers 90% efficiency; below" in plain(found.sentence)
     assert "Train four at rate 1.6 with gradual warm-up." in plain(found.sentence)
     assert not too_long(found)
 

@@ -251,7 +251,9 @@ CASES = [
     Case(
         "what fits leaves four workers no full batch",
         edits={"boundary": where(largest_fit_batch=2_896)},
-        says=["the large batch (B = 2048; the b = 2896 that fits leaves no update) has learnt less"],
+        says=[
+            "the large batch (B = 2048; the b = 2896 that fits leaves no update) has learnt less"
+        ],
     ),
     Case(
         "one worker",
