@@ -669,8 +669,8 @@ CASES = [
             (
                 "waiting with both",
                 both(largest("exposed"), largest("exposed", workers=2)),
-                "communication: 50.0% of an epoch with two workers, 50.0% with four, who may also wait for a turn on "
-                "shared devices; computation is",
+                "communication: 50.0% of an epoch with two workers, 50.0% with four, who may also "
+                "wait for a turn on shared devices; computation is",
             ),
             (
                 "two unclear",

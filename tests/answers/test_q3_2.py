@@ -339,7 +339,8 @@ CASES = [
             )
         },
         says=[
-            "to 1.22 GB/s; by medians the buckets alone take 25.0% of what it calls communication. Each"
+            "to 1.22 GB/s; by medians the buckets alone take 25.0% of what it calls "
+            "communication. Each"
         ],
     ),
     *(
