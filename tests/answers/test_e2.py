@@ -404,7 +404,7 @@ CASES = [
         },
         says=[
             "Take one worker with B = 256: trained",
-            "Predicted, two are sooner at no B that both ran: with B = 128 sending takes 20.0 ms, "
+            "Predicted, two gain at no B that both ran: with B = 128 sending takes 20.0 ms, "
             "a step of one 8.00 ms. Trained, four took 3.07× to 4.00× as long; for two that is "
             "undecided.",
             "At B = 128, where they come nearest, a step takes one worker 8.00 ms; two workers "

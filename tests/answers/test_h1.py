@@ -155,7 +155,7 @@ CASES = [
             | _loading(1.02, 0.1),
             says=[
                 "The CPU is 50.3% to 95.3% busy at every batch, loading included, yet b = 1024 "
-                "trains 2.00× the samples/s of b = 64: utilisation cannot tell. "
+                "trains 2.00× the samples/s of b = 64: utilisation hides that. "
                 f"{take} the assignment's b = 128: 1 600 samples/s{words}; b = 1024 reaches 2 000 "
                 "but learns less in three epochs: 75.0% (at 64: 95.0%). A step"
             ],
@@ -354,8 +354,7 @@ CASES = [
             "At b = 128 two more loading processes made training 1.30× as fast. A step",
             "of it: without that wait they would be at most 1.67× as fast.",
             "of the time with two loading processes and 3.00% with four. With four, training is "
-            "1.30× "
-            "(1.29 to 1.31) as fast as with two;",
+            "1.30× (1.29 to 1.31) as fast as with two;",
         ],
         never=["not tried"],
     ),

@@ -69,7 +69,7 @@ CASES = [
             "Here a small convolutional network with SGD is trained, in Q3.1 a small residual",
             "computation is $T_1/N$, less the copy, exposed",
             "Rest is the epoch less the sum of its parts. Loading exceeds the next loss, waiting "
-            "for communication, by 2.59% (2.56 to 2.61) of the epoch, over five launches. Loading "
+            "for communication, by 2.56% to 2.61% of the epoch, over five launches. Loading "
             "and",
             " 17.1% (16.9 to 17.3) 0.300%",
             "paired by launch",

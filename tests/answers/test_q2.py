@@ -151,7 +151,8 @@ CASES = [
         },
         says=[
             "Two workers are not measurably faster than one over all b, at best 1.30× (b = 32); "
-            "neither are four, sharing devices (1.30×), not measurably different. There, of",
+            "neither are four, sharing devices (1.30×), not measurably different from two. There, "
+            "of",
             "In short: Two workers are not measurably faster than one over all b, at best 1.30×",
         ],
     ),
@@ -171,7 +172,8 @@ CASES = [
             says=[
                 f"Two workers{share} are faster than one at every b, at best 1.60× (b = "
                 f"32{ideal}"
-                "); so are four, sharing devices (1.60×), not measurably different. There, of"
+                "); so are four, sharing devices (1.60×), not measurably different from two. "
+                "There, of"
             ],
             never=[] if sharing == [4] else [" possible"],
         )
@@ -191,10 +193,10 @@ CASES = [
         },
         says=[
             "Two workers are faster than one at every b, at best 1.67× (b = 32, ideally 2×); "
-            "four, sharing devices, at no b measurably faster (1.60×), not measurably less. "
-            "There, of",
+            "four, sharing devices, at no b measurably faster (1.60×), not measurably less than "
+            "two. There, of",
             "In short: Two workers are faster than one at every b, at best 1.67× (b = 32); "
-            "four, sharing devices, 1.60×, not measurably less.",
+            "four, sharing devices, 1.60×, not measurably less than two.",
         ],
     ),
     Case(

@@ -541,7 +541,8 @@ CASES = [
         "exposed longer than alone",
         edits=_pair("exposed_s", 2.0, "buckets_s"),
         says=[
-            "waiting 2.00 s (its all-reduces alone 500 ms); the formula gives 220 ms",
+            "waiting 2.00 s (its all-reduces alone 500 ms, the rest not isolated); the formula "
+            "gives 220 ms",
             "The waiting is longer than the all-reduce alone in all six cells, since a transfer",
         ],
     ),

@@ -393,8 +393,8 @@ CASES = [
             (
                 True,
                 [],
-                "Waiting beyond the transfer takes 10.0% of the formula's time at N = 2 and 40.0% "
-                "at N = 4. ",
+                "Waiting beyond the transfer (no arm isolates why) takes 10.0% of the formula's "
+                "time at N = 2 and 40.0% at N = 4. ",
             ),
             (
                 False,
@@ -405,8 +405,8 @@ CASES = [
             (
                 True,
                 [32, 128, 512],
-                "Waiting beyond the transfer takes 10.0% of the formula's time at N = 2 and 40.0% "
-                "at N = 4; contention and overhead take 50.0% at N = 4. ",
+                "Waiting beyond the transfer (no arm isolates why) takes 10.0% of the formula's "
+                "time at N = 2 and 40.0% at N = 4; contention and overhead take 50.0% at N = 4. ",
             ),
         )
     ),

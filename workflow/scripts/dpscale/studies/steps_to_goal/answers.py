@@ -1,5 +1,6 @@
 """S1: how many steps training takes to a goal error, against the batch size."""
 
+import statistics
 from collections.abc import Sequence
 from itertools import pairwise, takewhile
 from typing import Any
@@ -128,10 +129,10 @@ def saved(search: Sequence[Row]) -> list[Row]:
 
 
 def saved_everywhere(rows: Sequence[Row], leading: Sequence[Row]) -> Row | None:
-    """Return what doublings save in all searches up to, and beyond, where those of one lead.
+    """Return what a doubling saves in all searches up to, and beyond, where those of one lead.
 
-    leading: of `saved`. at_small, at_large: the savings at its smallest and its largest batches;
-    None for one search alone, or where it has no two such ends.
+    leading: of `saved`. at_small, at_large: the medians of the savings at its smallest and its
+    largest batches; None for one search alone, or where it has no two such ends.
     """
     searches = [own for _, own in by(rows, "runs")]
     if len(searches) < 2 or len(leading) < 2:
@@ -140,9 +141,16 @@ def saved_everywhere(rows: Sequence[Row], leading: Sequence[Row]) -> Row | None:
     first, last = leading[0]["large"], leading[-1]["small"]
     return Row(
         searches=len(searches),
-        at_small=[row["saved_frac"] for row in every if row["large"] <= first],
-        at_large=[row["saved_frac"] for row in every if row["small"] >= last],
+        at_small=median([row["saved_frac"] for row in every if row["large"] <= first]),
+        at_large=median([row["saved_frac"] for row in every if row["small"] >= last]),
     )
+
+
+def median(shares: Sequence[Value]) -> Value:
+    """Return the median of some shares, with the runs of all."""
+    runs = list(dict.fromkeys(run for one in shares for run in one.runs))
+    middle = statistics.median(one.value for one in shares if one.value is not None)
+    return Value(value=middle, unit="fraction", runs=runs)
 
 
 def doubled(search: Sequence[Row]) -> list[Row]:
