@@ -17,6 +17,7 @@ from dpscale.studies import MOST_RUNS, configured_rows, load_config, planned_run
 from dpscale.studies.assignment.config import AssignmentConfig
 from drawn_configs import configurations
 
+AND_MORE = re.compile(r"and [\d,]+ more")  # than are listed
 LINE = re.compile(r"config: [\w.-]+( = .+)?: .+[a-z0-9\]}?)\"'*%]", re.IGNORECASE)
 JARGON = re.compile(r"[Ii]nput|array|object|integer|boolean|None|Traceback|pydantic|[Tt]uple")
 DIRECT = {"solo", "reference", "noop_hook", "buckets"}
@@ -194,7 +195,7 @@ def check_spec_of(spec: Spec) -> None:
 def check(raw: dict[str, Any]) -> None:
     """It is refused in sentences, or its plan has what each study that it asks needs."""
     for line in refused(raw):
-        assert LINE.fullmatch(line), line
+        assert LINE.fullmatch(line) or AND_MORE.fullmatch(line), line
         assert not JARGON.search(line.rpartition(": ")[2]), line
         assert len(line) < 500
     if refused(raw):
