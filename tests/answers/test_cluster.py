@@ -32,9 +32,9 @@ def without_rows(rows: Any) -> Any:
 def test_what_is_of_the_machine_does_not_carry_over() -> None:
     found = page()
     assert (
-        "On a cluster time one worker's step (b = 128) first: from 32.2 ms on, ResNet-18's 44.7 "
-        "MB at 12.5 GB/s cost two workers at most 10%, below 3.22 ms more; between, time both. By "
-        "S1's steps (small network) 90% is 1.02× as soon at the goal; below 88.1% one worker is "
+        "On a cluster time one worker's step (b = 128): from 32.2 ms on, ResNet-18's 44.7 MB at "
+        "12.5 GB/s cost two workers at most 10%, below 3.22 ms more; between, time both. By S1's "
+        "steps (one hidden layer) 90% is 1.02× as soon at the goal; below 88.1% one worker is "
         "sooner. Train two at rate 0.2 (gradual warm-up, zero gains)."
     ) in plain(found.sentence)
     assert not too_long(found)
@@ -46,13 +46,14 @@ def test_what_is_of_the_machine_does_not_carry_over() -> None:
         # B = 256 in place of 128: (1 + 400 / 256) / (1 + 400 / 128) = 0.621 of the steps.
         (
             400.0,
-            "By S1's steps (small network) 90% is 1.45× as soon at the goal; "
+            "By S1's steps (one hidden layer) 90% is 1.45× as soon at the goal; "
             "below 62.1% one worker is sooner.",
         ),
         # 0.971 of the steps, at 90% of the pace.
         (
             8.0,
-            "By S1's steps (small network) one worker is sooner at the goal even at 90% (0.927×).",
+            "By S1's steps (one hidden layer) one worker is sooner at the goal even at 90% "
+            "(0.927×).",
         ),
     ],
 )
@@ -126,7 +127,7 @@ PAYS = "Here four workers measurably gain where one worker's step is long: "
 def test_workers_gain_where_a_step_is_long_if_the_data_say_so() -> None:
     found = page(gains(("Q2", 40, 3.0), ("H3", 6, 1.0), ("E2", 1, 0.5)))
     assert plain(found.sentence).startswith(
-        "On a cluster time one worker's step (b = 128) first: from 32.2 ms on, ResNet-18's 44.7 MB"
+        "On a cluster time one worker's step (b = 128): from 32.2 ms on, ResNet-18's 44.7 MB"
     )
     undecided = "lab_cells", where(rule_holds="undecided")
     ruled = page(gains(("Q2", 40, 3.0), ("H3", 6, 1.0), ("E2", 1, 0.5)), undecided)
@@ -450,8 +451,7 @@ def test_a_study_that_was_left_out_is_not_spoken_of() -> None:
     [
         (
             {"rule_holds": "kept"},
-            "On a cluster time one worker's step (b = 128) first: from 32.2 ms on, ResNet-18's "
-            "44.7 MB",
+            "On a cluster time one worker's step (b = 128): from 32.2 ms on, ResNet-18's 44.7 MB",
         ),
         (
             {"rule_holds": "undecided"},
@@ -475,9 +475,7 @@ def test_without_a_bound_of_the_batch_the_largest_that_keeps_the_error_is_the_st
     kept = "lab_cells", where(rule_holds="kept")
     unbound = "goal_fit", where(b_crit=math.nan)
     found = page(kept, unbound, gains(("Q2", 40, 3.0), ("E2", 1, 0.5)))
-    says = (
-        "On a cluster time one worker's step (b = 512) first: from 48.3 ms on, ResNet-18's 44.7 MB"
-    )
+    says = "On a cluster time one worker's step (b = 512): from 48.3 ms on, ResNet-18's 44.7 MB"
     assert plain(found.sentence).startswith(says)
     assert "at 12.5 GB/s cost four workers at most 10%, below" in plain(found.sentence)
     assert "Train four at rate 1.6 (gradual warm-up, zero gains)." in plain(found.sentence)
