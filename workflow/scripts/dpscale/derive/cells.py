@@ -11,7 +11,14 @@ from dpscale.derive.columns import known
 from dpscale.derive.contrasts import NOTHING_LIKE, Prior
 from dpscale.derive.formulas import iterations_per_epoch
 from dpscale.derive.rows import RowsByKey
-from dpscale.derive.statistics import CONFIDENCE, Estimate, median_of_ratios, median_ratio
+from dpscale.derive.statistics import (
+    CONFIDENCE,
+    Estimate,
+    finite,
+    median_of_ratios,
+    median_ratio,
+    middle,
+)
 from dpscale.plan.names import launch_end
 
 Repeats = TypeVar("Repeats", pd.Series, pd.DataFrame)
@@ -132,10 +139,16 @@ def by_launch_end(times: Repeats) -> Repeats | None:
 
     None of a single launch, and of launches whose names do not tell them apart.
     """
+    ends = launch_ends(times)
+    return None if ends is None else times.set_axis(pd.Index(ends, dtype=object))
+
+
+def launch_ends(times: Repeats) -> list[str] | None:
+    """Return the labels of `by_launch_end`."""
     if len(times) < 2 or isinstance(times.index, pd.MultiIndex):
         return None
-    labelled = times.set_axis(pd.Index([launch_end(str(run)) for run in times.index], dtype=object))
-    return labelled if labelled.index.is_unique else None
+    ends = [launch_end(str(run)) for run in times.index]
+    return ends if len(set(ends)) == len(ends) else None
 
 
 class Launches:
@@ -173,6 +186,11 @@ class Launches:
         if (cell, arm) not in self._epochs:
             self._epochs[cell, arm] = self._medians_of(cell, arm)
         return self._epochs[cell, arm]
+
+    def median_s(self, cell: Cell | None, arm: str) -> float:
+        """Return the median of `epoch_s`; NaN without a launch."""
+        seconds = finite(self.epoch_s(cell, arm))
+        return middle(seconds) if len(seconds) else math.nan
 
     def _medians_of(self, cell: Cell | None, arm: str) -> pd.Series:
         """The seconds of `of`; of several launches without a table: six times sooner."""
@@ -234,8 +252,9 @@ class Launches:
             [self._seconds.get((arm, run), {}).get(column) for arm, column in arms.values()]
             for run in runs
         ]
-        times = pd.DataFrame(rows, pd.Index(runs, dtype=object), list(arms), float)
-        return times if not times.isna().to_numpy().all(axis=1).any() else times.dropna(how="all")
+        seconds = np.array(rows, float).reshape(len(runs), len(arms))
+        times = pd.DataFrame(seconds, pd.Index(runs, dtype=object), list(arms))
+        return times.dropna(how="all") if np.isnan(seconds).all(axis=1).any() else times
 
     def columns(self, cell: Cell, arm: str) -> dict[str, float | None]:
         """Return the launches of a cell in one arm, and what lies between the extreme ones."""
@@ -251,7 +270,8 @@ def over_launches(repeats: Repeats) -> Repeats:
 def launch_columns(launches: pd.Series) -> dict[str, float | None]:
     """Return the number of launches of `over_launches`, and what lies between the extreme ones."""
     several = not isinstance(launches.index, pd.MultiIndex)
-    width = (launches.max() - launches.min()) / launches.median() if several else None
+    times = finite(launches)
+    width = float(np.ptp(times)) / middle(times) if several and len(times) else None
     return {
         "launches": len(launches) if several else int(not launches.empty),
         "launch_spread_frac": width,

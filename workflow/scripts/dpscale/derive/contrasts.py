@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import digamma, polygamma, stdtr, stdtrit
 
 from dpscale.derive.columns import known
@@ -105,6 +104,8 @@ def prior_of(samples: Iterable[np.ndarray]) -> Prior:
     unlike = float(logs.var(ddof=1) - polygamma(1, freedom / 2).mean())
     half, seen = math.inf, float(freedom.sum())
     if unlike > polygamma(1, seen):  # as good as alike
+        from scipy.optimize import brentq  # not above: a fifth of a second, of every reader
+
         half = brentq(lambda half: polygamma(1, half) - unlike, 1e-6, seen)
         logs += digamma(half) - np.log(half)
     return Prior(float(np.exp(logs.mean())), 2 * half, seen)

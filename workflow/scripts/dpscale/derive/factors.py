@@ -6,17 +6,24 @@ as a share of what is summed: the few launches of one borrow from the others (`c
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from dpscale.derive.cells import by_launch_end
+from dpscale.derive.cells import launch_ends
 from dpscale.derive.columns import known
 from dpscale.derive.contrasts import Prior, contrast, part_of, prior_of
-from dpscale.derive.statistics import CONFIDENCE, UNKNOWN, Estimate, interval, interval_columns
+from dpscale.derive.statistics import (
+    CONFIDENCE,
+    UNKNOWN,
+    Estimate,
+    interval,
+    interval_columns,
+    middle,
+)
 
 Sides = Sequence[pd.DataFrame]  # a row a launch, a column an arm; no arm is in two of them
 Weights = Mapping[str, float]  # by arm
@@ -73,25 +80,24 @@ def _summed(sides: _Arrays, weights: Weights) -> _Sum:
 
 
 def _as_arrays(sides: Sides) -> _Arrays:
-    """The sides that are summed, made once: thousands of cells ask for a dozen sums each."""
-    return [
-        {arm: seconds for side in one for arm, seconds in _arms_of(side)} for one in _paired(sides)
-    ]
+    """The sides that are summed, made once: thousands of cells ask for a dozen sums each.
+
+    Two are one where each launch of the first has its like in the second, which was made soon
+    before or after it (`launch_ends`): what disturbed both leaves the interval.
+    """
+    arms = [dict(zip(side, side.to_numpy(float).T, strict=True)) for side in sides]
+    if len(sides) == 2 and (places := _places_of_like(*sides)) is not None:
+        one, other = arms
+        return [one | {arm: seconds[places] for arm, seconds in other.items()}]
+    return arms
 
 
-def _arms_of(side: pd.DataFrame) -> Iterator[tuple[str, np.ndarray]]:
-    return zip(side, side.to_numpy(float).T, strict=True)
-
-
-def _paired(sides: Sides) -> Sequence[Sides]:
-    """Two sides as one where each launch of the first has its like in the second, which was made
-    soon before or after it (`by_launch_end`): what disturbed both leaves the interval."""
-    if len(sides) == 2:
-        one, other = map(by_launch_end, sides)
-        if one is not None and other is not None and one.index.isin(other.index).all():
-            same = one.index.equals(other.index)
-            return [[one, other if same else other.reindex(one.index)]]
-    return [[side] for side in sides]
+def _places_of_like(one: pd.DataFrame, other: pd.DataFrame) -> list[int] | None:
+    """Where the like of each launch of one stands in the other; None where any has none."""
+    ends, others = launch_ends(one), launch_ends(other)
+    if ends is None or others is None or not set(ends) <= set(others):
+        return None
+    return [others.index(end) for end in ends]
 
 
 def _estimates(sums: Sequence[_Sum], confidence: float) -> list[Estimate]:
@@ -121,7 +127,9 @@ def _medians(seconds: np.ndarray) -> np.ndarray:
     unknown = np.isnan(seconds)
     if unknown.all(axis=0).any():
         return np.full(seconds.shape[1], np.nan)
-    return (np.nanmedian if unknown.any() else np.median)(seconds, axis=0)
+    if unknown.any():
+        return np.asarray(np.nanmedian(seconds, axis=0))
+    return np.array([middle(column) for column in seconds.T])
 
 
 def with_leads(parts: Mapping[str, Weights], whole: str) -> dict[str, Weights]:

@@ -1,5 +1,6 @@
 """Communication: an epoch's seconds split by subtraction, and by measuring its parts directly."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -87,7 +88,12 @@ def sides_of(cell: Cell, base: Cell, times: Launches) -> list[pd.DataFrame]:
 
 
 def _of_several(
-    cell: Cell, base: Cell, sides: Sides, times: Launches, spans_s: pd.Series, confidence: float
+    cell: Cell,
+    base: Cell,
+    sides: Sides,
+    times: Launches,
+    spans_s: Mapping[str, float],
+    confidence: float,
 ) -> dict[str, Any]:
     """Return T_1, T_1/N, and what was seen of the communication alone; spans_s: of a launch."""
     complete = cell.status == "complete"
@@ -153,7 +159,7 @@ def split_of(
     every = cells(planned)
     bases = one_worker_bases(every)
     times = Launches(epoch_times)
-    launch_spans_s = spans_of_launches(spans)
+    launch_spans_s = spans_of_launches(spans).to_dict()
     found = [(cell, bases.get(cell.per_worker_batch)) for cell in every]
     pairs = {
         cell: sharing_launches(base, cell) if cell.workers > 1 else base

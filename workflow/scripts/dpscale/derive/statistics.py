@@ -53,6 +53,12 @@ def finite(values: Sequence[float] | np.ndarray) -> np.ndarray:
     return array[np.isfinite(array)]
 
 
+def middle(values: np.ndarray) -> float:
+    """Return the median of some known values: of a few numpy's own takes ten times longer."""
+    ranked, half = np.sort(values), len(values) // 2
+    return float(ranked[half] if len(values) % 2 else (ranked[half - 1] + ranked[half]) / 2)
+
+
 def interval(
     values: np.ndarray,
     confidence: float = CONFIDENCE,
@@ -131,7 +137,7 @@ def median(
         return UNKNOWN
     positive = known_values.min() > 0 and not share
     ends = interval(np.log(known_values) if positive else known_values, confidence, prior)
-    value = float(np.median(known_values))
+    value = middle(known_values)
     return _estimate(value, _exp(ends) if positive else ends, len(known_values))
 
 
@@ -179,9 +185,9 @@ def _ratio(
     x: np.ndarray, y: np.ndarray, of_difference: Callable[[np.ndarray, np.ndarray], Interval]
 ) -> Estimate:
     repeats = min(len(x), len(y))
-    if not repeats or not np.median(y):
+    if not repeats or not (divisor := middle(y)):
         return UNKNOWN
-    value = float(np.median(x) / np.median(y))
+    value = middle(x) / divisor
     if min(x.min(), y.min()) <= 0:
         return Estimate(value, None, None, repeats)
     return _estimate(value, _exp(of_difference(np.log(x), np.log(y))), repeats)
@@ -232,11 +238,12 @@ def median_of_ratios(
     prior: of like pairs.
     """
     one, other = logs
-    differences = (one - other).dropna().to_numpy(float)
+    alike = one.index.equals(other.index)  # then pandas need not lay one beside the other
+    differences = finite(one.to_numpy(float) - other.to_numpy(float) if alike else one - other)
     if not len(differences):
         return UNKNOWN
     ends = _exp(interval(differences, confidence, prior, of_pairs=True))
-    return _estimate(float(np.exp(np.median(differences))), ends, len(differences))
+    return _estimate(float(np.exp(middle(differences))), ends, len(differences))
 
 
 def among(family: int) -> float:
@@ -398,7 +405,9 @@ def _wilson(share: float, images: float) -> tuple[float, float]:
 
 
 def _labelled(values: pd.Series) -> pd.Series:
-    return values.dropna().sort_index()
+    whole = values.dtype == float and not np.isnan(values.to_numpy()).any()
+    known_values = values if whole else values.dropna()
+    return known_values if values.index.is_monotonic_increasing else known_values.sort_index()
 
 
 def _of(

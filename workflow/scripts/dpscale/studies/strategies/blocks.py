@@ -5,13 +5,14 @@ from functools import cache
 
 import numpy as np
 import pandas as pd
-from scipy.stats import studentized_range
 
 from dpscale.derive.statistics import CONFIDENCE, UNKNOWN, Estimate
 
 
 @cache
 def _critical(arms: int, freedom: int) -> float:
+    from scipy.stats import studentized_range  # not above: it takes half a second, of every reader
+
     return float(studentized_range.ppf(CONFIDENCE, arms, freedom))
 
 

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import nnls
 
 from dpscale.derive.cells import cells, in_study, over_launches
 from dpscale.derive.columns import as_table, known
@@ -102,6 +101,8 @@ def fit_ring(seconds: Mapping[int, float], workers: int) -> Fit:
     terms = np.column_stack([np.full(len(times), 2.0 * (workers - 1)), moved])
     # Both columns to the same magnitude: bytes are many and seconds few.
     scale = np.abs(terms).max(axis=0)
+    from scipy.optimize import nnls  # not above: a fifth of a second, of every reader
+
     solution, _ = nnls(terms / scale / times[:, None], np.ones(len(times)))
     alpha_s, inverse_beta = solution / scale
     return Fit(float(alpha_s), float(inverse_beta))
@@ -271,8 +272,8 @@ def bandwidth(
         found["medium"] = _medium(cell.nodes, known(backends[cell.runs[0]]))
         for name, column in (("lab", "subtraction_s"), ("busbw", "buckets_s")):
             # The longest time is the lowest rate.
-            times = pd.Series([row[column], row[f"{column}_high"], row[f"{column}_low"]])
-            usable = times.where((times > 0) & (row[column] > 0))
+            times = np.array([row[column], row[f"{column}_high"], row[f"{column}_low"]], float)
+            usable = np.where((times > 0) & (times[0] > 0), times, math.nan)
             ends = (f"{name}_bytes_per_s{end}" for end in ("", "_low", "_high"))
             rates = bytes_per_second(moved, cell.iterations, usable)
             found |= dict(zip(ends, rates, strict=True))

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from dpscale.derive.cells import Cell, Launches, cells, in_study, one_worker_bases, sharing_launches
@@ -78,12 +79,12 @@ def _sides(cell: Cell, base: Cell, times: Launches) -> Sides:
 
 def _whole(of_n: pd.DataFrame) -> pd.DataFrame:
     """The launches that timed all arms of the parts."""
-    timed = of_n[["ddp", "noop", "copies"]].notna().to_numpy().all(axis=1)
+    timed = np.all([of_n[arm].notna() for arm in ("ddp", "noop", "copies")], axis=0)
     return of_n if timed.all() else of_n.iloc[timed.nonzero()[0]]
 
 
 def _row(cell: Cell, base: Cell, times: Launches) -> dict[str, Any]:
-    epoch_s, base_epoch_s = (times.epoch_s(one, ARM).median() for one in (cell, base))
+    epoch_s, base_epoch_s = (times.median_s(one, ARM) for one in (cell, base))
     share_s = compute_seconds(base_epoch_s, cell.workers)
     return {
         **cell.columns(),

@@ -94,7 +94,7 @@ def _row(
         "repeats": time.repeats,
         "efficiency_frac_low": share[1],
         "efficiency_frac_high": share[2],
-        "base_epoch_s": times.epoch_s(base, ARM).median() if base else None,
+        "base_epoch_s": times.median_s(base, ARM) if base else None,
         "base_status": base.status if base else None,
         "base_runs": " ".join(base.runs) if base else None,
         **interval_columns("over_fewest_ratio", fewest),
