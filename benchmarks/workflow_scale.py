@@ -37,7 +37,7 @@ from orchestration import jobs_of  # noqa: E402
 from ratios import Ratio, interleaved, machine, spread_frac  # noqa: E402
 
 from dpscale.plan.spec import Spec  # noqa: E402
-from dpscale.records.storage import write_table  # noqa: E402
+from dpscale.records.storage import write_steps  # noqa: E402
 from dpscale.studies import load_config, planned_runs  # noqa: E402
 
 WORKERS = (1, 2, 4)
@@ -114,7 +114,8 @@ def fill(folder: Path, raw: dict[str, Any], templates: dict[int, Path]) -> int:
         record |= {"run": run, "spec": spec.model_dump(mode="json")}
         record |= {"train_samples": raw["data"]["samples"]}
         (own / "spec.json").write_text(spec.model_dump_json())
-        write_table(own / "steps.parquet", steps_of(steps[spec.workers], spec, pace))
+        of_run = steps_of(steps[spec.workers], spec, pace)
+        write_steps(own / "steps.parquet", of_run.to_dict("list"))
         (own / "record.json").write_text(json.dumps(record))
     return len(planned)
 

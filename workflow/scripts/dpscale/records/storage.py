@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -122,7 +123,6 @@ def read_steps(path: Path, columns: Mapping[str, str], *, needed: bool) -> Any:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    types = {"Int64": pa.int64(), "float64": pa.float64(), "str": pa.string()}
     with _checked(path, "steps"):
         with pq.ParquetFile(pa.BufferReader(path.read_bytes())) as file:  # faster than by its name
             steps = file.read(use_threads=False)  # which take longer to start than a run to read
@@ -132,12 +132,21 @@ def read_steps(path: Path, columns: Mapping[str, str], *, needed: bool) -> Any:
             for name in ("rank", "step", "samples", "step_s"):
                 if name not in steps.column_names or _has_unknown(steps[name]):
                     raise ValueError(f"column {name} is missing or has nulls")
-        known = [name for name in columns if name in steps.column_names]
-        steps = steps.select(known).cast(
-            pa.schema([(name, types[columns[name]]) for name in known])
-        )
+        known = [name for name in steps.column_names if name in columns]
+        wanted = _step_types(tuple((name, columns[name]) for name in known))
+        if steps.schema != wanted:
+            steps = steps.select(known).cast(wanted)
         _check_steps(steps, columns)
         return steps
+
+
+@cache
+def _step_types(columns: tuple[tuple[str, str], ...]) -> Any:
+    """The pyarrow.Schema of columns, by name and type."""
+    import pyarrow as pa
+
+    types = {"Int64": pa.int64(), "float64": pa.float64(), "str": pa.string()}
+    return pa.schema([(name, types[kind]) for name, kind in columns])
 
 
 def _check_steps(steps: Any, columns: Mapping[str, str]) -> None:

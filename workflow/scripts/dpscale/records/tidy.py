@@ -80,7 +80,9 @@ def _read(
         for name in of_record:
             rows[name] += [{"run": run} | row for row in getattr(record, name, ())]
         steps.append(found.steps.append_column("run", pa.repeat(run, len(found.steps))))
-    return rows, [pa.concat_tables(steps, promote_options="default")] if steps else []
+    # In one piece a column: those of each run would take as long to hand over as to read.
+    joined = [pa.concat_tables(steps, promote_options="default").combine_chunks()] if steps else []
+    return rows, joined
 
 
 def missing(table: pd.DataFrame) -> pd.DataFrame:
