@@ -84,6 +84,7 @@ def draw_figure(
     with house_style():
         figure, drawn = entry.of(tables)
         drawings = {"svg": _svg(figure, name)}
+        figure.set_layout_engine("none")  # it is laid out
         mpl.rcParams["svg.fonttype"] = "none"
         drawings["print.svg"] = _svg(figure, name)
     with house_style(narrow=True):

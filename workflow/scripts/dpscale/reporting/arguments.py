@@ -8,7 +8,6 @@ from pathlib import Path
 from dpscale.config.sections import ReportConfig
 from dpscale.records.schemas import SCHEMAS
 from dpscale.records.storage import about, read_json, read_table
-from dpscale.reporting.answer import load_answers
 from dpscale.reporting.report import Report, read_report
 
 
@@ -19,14 +18,8 @@ def report_section(given: str) -> ReportConfig:
         return ReportConfig.model_validate_json(json.dumps(section))
 
 
-def _check(answers: Path, tables: Path) -> None:
-    """Raise an error that names the file, the answer and the key that the report cannot use."""
-    found = read_json(answers)
-    if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
-        raise ValueError(f"{answers}: holds no list of answers; make it again")
-    for index, item in enumerate(found):
-        with about(answers), about(f"answer {item.get('id', index)}"):
-            load_answers([item])
+def _check(tables: Path) -> None:
+    """Raise an error that names the table, and its columns, that the report cannot use."""
     read_table(tables / "runs.parquet", SCHEMAS["runs"])
     provenance = tables / "provenance.json"
     if provenance.exists() and not isinstance(read_json(provenance), dict):
@@ -58,7 +51,7 @@ def read_arguments(description: str | None, questions: Sequence[str]) -> tuple[R
     parser.add_argument("--output", type=Path, required=True, help="file to write")
     given = parser.parse_args()
     head = report_section(given.report_config)
-    _check(given.answers, given.tables)
+    _check(given.tables)
     if not given.templates.is_dir():
         raise ValueError(f"{given.templates}: no folder of templates; name it with --templates")
     report = read_report(

@@ -13,7 +13,7 @@ from dpscale import __version__
 from dpscale.config.sections import ReportConfig
 from dpscale.records.quiet import COLUMNS as QUIET_COLUMNS
 from dpscale.records.quiet import DISTURBED_FRAC
-from dpscale.records.storage import read_table
+from dpscale.records.storage import about, read_json, read_table
 from dpscale.reporting.answer import Answer, load_answers
 from dpscale.reporting.audits import audit_section
 from dpscale.reporting.lessons import leading
@@ -113,7 +113,8 @@ def read_report(
     audited = {a.id: a for a in (audit_section(p, n) for n, p in enumerate(audits, start=1))}
     parts, within = _parts(head, _answers(answers, questions) | audited)
     chosen = {name: one for name, one in within.items() if not one.left_out}
-    closing = _read(answers.with_name("closing.json"))
+    beside = answers.with_name("closing.json")
+    closing = _read(beside) if beside.exists() else []
     shown = [*chosen.values(), *closing]
     names = [figure.name for answer in shown for figure in answer.figures]
     runs = pd.read_parquet(tables / "runs.parquet")
@@ -144,8 +145,14 @@ def read_report(
 
 
 def _read(path: Path) -> list[Answer]:
-    """The answers in a file; none where there is no such file."""
-    return load_answers(json.loads(path.read_text("utf-8"))) if path.exists() else []
+    """The answers in a file; an error names it, the answer and the key that cannot be used."""
+    dumped, found = read_json(path), list[Answer]()
+    if not isinstance(dumped, list) or not all(isinstance(item, dict) for item in dumped):
+        raise ValueError(f"{path}: holds no list of answers; make it again")
+    for index, item in enumerate(dumped):
+        with about(path), about(f"answer {item.get('id', index)}"):
+            found += load_answers([item])
+    return found
 
 
 def _answers(path: Path, questions: Sequence[str]) -> dict[str, Answer]:
