@@ -16,30 +16,37 @@ from dpscale.studies import schemas
 from dpscale.studies import tables as derived
 
 
+_tidy: dict[str, pd.DataFrame] = {}  # tidy tables, read before forks are made: these have them
+
+
 def derive(names: list[str], tables: Path, output: Path, processes: int = 1) -> None:
     """Make the named derived tables, each of them also where an earlier call left it.
 
     processes: that derive side by side, forks of this one.
     """
     require_same_machine(read_table(tables / "runs.parquet", schemas()["runs"]))
-    tidy = {
-        name: read_table(tables / f"{name}.parquet", columns) for name, columns in schemas().items()
-    }
+    _tidy.update(
+        (name, read_table(tables / f"{name}.parquet", columns))
+        for name, columns in schemas().items()
+    )
     made: dict[str, pd.DataFrame] = {}  # of which some have the names of tidy ones
     order = TopologicalSorter[str]()
     waiting = Counter[str]()  # tables by how many others wait for them, however far
     for name in _needed(names):
-        order.add(name, *(one for one in derived()[name].inputs if one not in tidy))
+        order.add(name, *(one for one in derived()[name].inputs if one not in _tidy))
         waiting.update(_needed([name]))
     order.prepare()
 
-    def given(name: str) -> list[pd.DataFrame]:
-        """The tables that a derived one is made of."""
-        return [tidy[one] if one in tidy else made[one] for one in derived()[name].inputs]
+    def given(name: str) -> dict[str, pd.DataFrame]:
+        """The derived tables that a derived one is made of."""
+        return {one: made[one] for one in derived()[name].inputs if one not in _tidy}
 
     def urgency(name: str) -> tuple[int, int]:
-        """What many wait for, or is made of many rows, is begun first, so that no core idles."""
-        return waiting[name], sum(map(len, given(name)))
+        """What many wait for, or is made of many derived rows, is begun first: no core idles.
+
+        Of tidy rows, which are far more, a table takes those of its study at once.
+        """
+        return waiting[name], sum(map(len, given(name).values()))
 
     ready: list[str] = []
     running: dict[Future[pd.DataFrame], str] = {}
@@ -66,9 +73,10 @@ def _needed(names: list[str]) -> list[str]:
     return needed
 
 
-def derive_one(name: str, given: list[pd.DataFrame], path: Path | None) -> pd.DataFrame:
-    """Return a derived table of its inputs, and write it where it was asked for."""
-    table = derived()[name].named(name, given)
+def derive_one(name: str, given: dict[str, pd.DataFrame], path: Path | None) -> pd.DataFrame:
+    """Return a derived table, and write it where it was asked for; given: its derived inputs."""
+    inputs = [given[one] if one in given else _tidy[one] for one in derived()[name].inputs]
+    table = derived()[name].named(name, inputs)
     if path:
         write_csv(path, table)
     return table
