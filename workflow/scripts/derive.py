@@ -15,7 +15,6 @@ from dpscale.records.storage import read_table, write_csv
 from dpscale.studies import schemas
 from dpscale.studies import tables as derived
 
-
 _tidy: dict[str, pd.DataFrame] = {}  # tidy tables, read before forks are made: these have them
 
 
