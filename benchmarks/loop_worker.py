@@ -29,8 +29,11 @@ from dpscale.train.data import Batch, load_dataset  # noqa: E402
 from dpscale.train.timed import ready_batches  # noqa: E402
 from dpscale.train.worker import Place, build_replica, join_workers  # noqa: E402
 
-ROUND_S = {1: 0.2, 2: 0.1}  # of each loop in a round, by processes
-BARE_ROUNDS = {1: 3, 2: 6}  # with the bare loop for one with the frameworks
+# By processes: seconds of each loop in a round, and how many rounds for one of those asked for. Two
+# processes wait for each other, which scatters a moment by a fifth: many short ones.
+ROUND_S = {1: 0.2, 2: 0.05}
+BARE_ROUNDS = {1: 3, 2: 12}
+FRAMEWORK_ROUNDS = {1: 1, 2: 2}
 
 
 def spec_of(model: str, batch: int, workers: int) -> "Spec[TimedProtocol]":
@@ -104,7 +107,7 @@ def measure(
     step_s = torch.tensor(bare(50) / 50)
     if workers > 1:
         torch.distributed.broadcast(step_s, 0)
-    steps = max(10, int(ROUND_S[workers] / step_s))
+    steps = max(5, int(ROUND_S[workers] / step_s))
     calls = {
         name: reader(train, steps, steps * batch * workers, place) for name, train in loops.items()
     }
@@ -114,7 +117,7 @@ def measure(
         name: (found["ours"], found[name])
         for found in (
             interleaved(closest, rounds * BARE_ROUNDS[workers]),
-            interleaved(frameworks, rounds),
+            interleaved(frameworks, rounds * FRAMEWORK_ROUNDS[workers]),
         )
         for name in found
         if name != "ours"
