@@ -19,6 +19,8 @@ from dpscale.reporting.report import Report
 MM = 96 / 25.4  # CSS pixels
 SPARE_PX = 12  # between blocks
 BODY = "(answer|end|part|references)-?"  # anchors of what stands in the body, one below the other
+# In a style sheet: of the appendix paragraphs alone, which may fill pages of the body.
+FILLS_NOTHING = "#further div:not([id]), .appendix { display: none; }"
 COUNTER = r"target-counter\(attr\(href\), page\)|counter\(pages?\)"  # in a style sheet
 LIBRARIES = "libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0"
 _FONTCONFIG = """<?xml version="1.0"?>
@@ -48,19 +50,17 @@ def write_pdf(report: Report, *, templates: Path, output: Path) -> None:
         # Everything is inside the page: nothing else may be fetched, and a failure is an error.
         fetcher = weasyprint.urls.URLFetcher(allowed_protocols={"data"}, fail_on_errors=True)
 
-        def laid_out(filled: Mapping[str, int], *, numbered: bool = True) -> Any:
+        def laid_out(filled: Mapping[str, int], *, final: bool) -> Any:
             text = render_report(report, templates=templates, medium="pdf", filled=filled)
             if re.search(r"<math\b", text):
                 raise MathMLInPdfError("a formula is still MathML: draw it as an image")
-            if not numbered:  # pages that tell the number of a later one are laid out twice
-                text = re.sub(COUNTER, '"00"', text)
+            if not final:  # pages that tell the number of a later one would be laid out twice
+                text = re.sub(COUNTER, '"00"', text).replace("</style>", f"{FILLS_NOTHING}</style>")
             return weasyprint.HTML(string=text, url_fetcher=fetcher).render(pdf_tags=True)
 
-        document = laid_out({}, numbered=False)
         style = (templates / "print.css").read_text(encoding="utf-8")
-        filled = filling(document.pages, margins_px(style))
-        if any(filled.values()):
-            document = laid_out(filled)
+        filled = filling(laid_out({}, final=False).pages, margins_px(style))
+        document = laid_out(filled, final=True)
         with whole(output) as temporary:
             temporary.write_bytes(document.write_pdf(pdf_tags=True))
 
