@@ -403,10 +403,10 @@ CASES = [
             "goal_trainings": where({"workers": 2}, **around("to_advised_ratio", 1.2, 0.7)),
         },
         says=[
-            "Take one worker with B = 256: trained",
-            "Predicted, two gain at no B that both ran: with B = 128 sending takes 20.0 ms, "
-            "a step of one 8.00 ms. Trained, four took 3.07× to 4.00× as long; for two that is "
-            "undecided.",
+            "Take one worker with B = 256 (a step of 10.0 ms is too short to share: sending takes "
+            "20.0 ms): trained",
+            "Predicted, two gain at no B that both ran. Trained, four took 3.07× to 4.00× as "
+            "long; for two that is undecided.",
             "At B = 128, where they come nearest, a step takes one worker 8.00 ms; two workers "
             "compute for 9.00 ms and send for 20.0 ms more. If they shared a step evenly, "
             "they would be sooner where one worker's takes 40.0 ms or more.",
@@ -421,7 +421,21 @@ CASES = [
             "goal_trainings": where({"workers": 2}, **around("to_advised_ratio", 1.2, 0.7)),
             "time_to_goal": where({"workers": 1, "global_batch": [64]}, to_fastest="indistinct"),
         },
-        says=["Take one worker with B = 256 (a step takes 10.0 ms): trained, it"],
+        says=["Take one worker with B = 256 (a step of 10.0 ms is too short to share: sending"],
+    ),
+    Case(
+        "trainings confirm a part, and a step is longer than sending",
+        lab=made(step_s=lambda n, b: 0.01 * n, silent_s=by_samples),
+        edits={
+            "doublings": both(TOO_SHORT, where({"workers": 1}, sent_s=0.005)),
+            "goal_trainings": where({"workers": 2}, **around("to_advised_ratio", 1.2, 0.7)),
+        },
+        says=[
+            "Take one worker with B = 256: trained",
+            "Predicted, two gain at no B that both ran: with B = 128 sending takes 5.00 ms, "
+            "a step of one 8.00 ms. Trained, four took 3.07×",
+        ],
+        never=["too short to share"],
     ),
     *(
         Case(

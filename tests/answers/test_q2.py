@@ -37,8 +37,8 @@ CASES = [
         "two faster",
         # N = 4, b = 128: T_1 = 1.25 * 2.78125 s, a quarter of it 0.869 s; T_4 = 0.36 T_1.
         says=[
-            "Two workers are faster than one at every b, at best 1.67× (b = 32, ideally 2×); "
-            "so are four, sharing devices (2.78×, b = 128). There, of one worker's 3.48 s four "
+            "Two workers are faster than one at every b, at best 1.67× (b = 32, one-worker step "
+            "20.5 ms); so are four, sharing devices (2.78×, b = 128). Of one worker's 3.48 s four "
             "save 2.61 s and add 382 ms (214 ms waiting, 76.5 ms loading). This is weak scaling; "
             "strong is",
             "Four workers are faster than one at every b, at best 2.78× (b = 128), sharing "
@@ -87,15 +87,19 @@ CASES = [
         for numbers, words in (
             (
                 [2, 4],
-                "Two workers are faster than one at some b, at best 1.67× (b = 128, ideally 2×); "
-                "so are four, sharing devices (2.78×",
+                "Two workers are faster than one at some b, at best 1.67× (b = 128, one-worker "
+                "step 44.5 ms); so are four, sharing devices (2.78×",
             ),
             (
                 [2],
-                "Two workers are faster than one at some b, at best 1.67× (b = 128, ideally 2×); "
-                "four, sharing devices, faster at every b (2.78×",
+                "Two workers are faster than one at some b, at best 1.67× (b = 128, one-worker "
+                "step 44.5 ms); four, sharing devices, faster at every b (2.78×",
             ),
-            ([4], "(b = 32, ideally 2×); four, sharing devices, faster at some b (2.78×, b = 128"),
+            (
+                [4],
+                "(b = 32, one-worker step 20.5 ms); four, sharing devices, faster at some b "
+                "(2.78×, b = 128",
+            ),
         )
     ),
     Case(
@@ -107,8 +111,8 @@ CASES = [
             )
         },
         says=[
-            "Two workers are faster than one, at best 1.67× (b = 32, ideally 2×); four, sharing "
-            "devices, slower (0.500×). There, of"
+            "Two workers are faster than one, at best 1.67× (b = 32, one-worker step 20.5 ms); "
+            "four, sharing devices, slower (0.500×). Of one"
         ],
     ),
     Case(
@@ -120,8 +124,8 @@ CASES = [
             )
         },
         says=[
-            "Two workers are faster than one at some b, at best 1.67× (b = 512, ideally 2×), "
-            "slower at b = 32 and 128; so are four, sharing devices (2.78×). There, of",
+            "Two workers are faster than one at some b, at best 1.67× (b = 512, one-worker step "
+            "140 ms), slower at b = 32 and 128; so are four, sharing devices (2.78×). Of one",
             "A larger b makes fewer iterations, and so fewer exchanges.",
         ],
     ),
@@ -135,7 +139,7 @@ CASES = [
         },
         says=[
             "Two workers are slower than one at every b, at best 0.500× (b = 32); four, "
-            "sharing devices, at no b measurably faster (1.00×). There, of"
+            "sharing devices, at no b measurably faster (1.00×). Of one"
         ],
     ),
     Case(
@@ -151,8 +155,7 @@ CASES = [
         },
         says=[
             "Two workers are not measurably faster than one over all b, at best 1.30× (b = 32); "
-            "neither are four, sharing devices (1.30×), not measurably different from two. There, "
-            "of",
+            "neither are four, sharing devices (1.30×), not measurably different from two. Of one",
             "In short: Two workers are not measurably faster than one over all b, at best 1.30×",
         ],
     ),
@@ -171,15 +174,14 @@ CASES = [
             },
             says=[
                 f"Two workers{share} are faster than one at every b, at best 1.60× (b = "
-                f"32{ideal}"
-                "); so are four, sharing devices (1.60×), not measurably different from two. "
-                "There, of"
+                "32, one-worker step 20.5 ms); so are four, sharing devices (1.60×), not "
+                "measurably different from two. Of one"
             ],
             never=[] if sharing == [4] else [" possible"],
         )
-        for name, sharing, share, ideal in (
-            ("which have a device each", [4], "", ", ideally 2×"),
-            ("which share devices too", [2, 4], ", sharing devices,", ""),
+        for name, sharing, share in (
+            ("which have a device each", [4], ""),
+            ("which share devices too", [2, 4], ", sharing devices,"),
         )
     ),
     Case(
@@ -192,9 +194,9 @@ CASES = [
             )
         },
         says=[
-            "Two workers are faster than one at every b, at best 1.67× (b = 32, ideally 2×); "
-            "four, sharing devices, at no b measurably faster (1.60×), not measurably less than "
-            "two. There, of",
+            "Two workers are faster than one at every b, at best 1.67× (b = 32, one-worker step "
+            "20.5 ms); four, sharing devices, at no b measurably faster (1.60×), not measurably "
+            "less than two. Of one",
             "In short: Two workers are faster than one at every b, at best 1.67× (b = 32); "
             "four, sharing devices, 1.60×, not measurably less than two.",
         ],
@@ -210,7 +212,7 @@ CASES = [
             )
         },
         says=[
-            "devices, at no b measurably faster (1.60×), at b = 128 slower than two. There, of",
+            "devices, at no b measurably faster (1.60×), at b = 128 slower than two. Of one",
             "four, sharing devices, 1.60×, at b = 128 slower than two.",
         ],
     ),
@@ -228,7 +230,7 @@ CASES = [
                 ),
             )
         },
-        says=["; so are four, sharing devices (1.62×), slower than two. There, of"],
+        says=["; so are four, sharing devices (1.62×), slower than two. Of one"],
     ),
     Case(
         "an interval that ends but just above one",
@@ -246,7 +248,7 @@ CASES = [
             )
         },
         says=[
-            "; so are four, sharing devices (1.004×, b = 128). There, of",
+            "; so are four, sharing devices (1.004×, b = 128). Of one",
             "In short: Four workers are faster than one at every b, at best 1.004× (b = 128)",
             "With b fixed four workers come to 1.004×, sharing devices.",
         ],
@@ -283,7 +285,7 @@ CASES = [
             "In short: Two workers are slower than one at every b, at best 0.667× (b = 32); "
             "four, sharing devices, 0.444×, slower than two.",
             "Two workers are slower than one at every b, at best 0.667× (b = 32); so are "
-            "four, sharing devices (0.444×), slower than two. There, of one worker's 6.41 s four "
+            "four, sharing devices (0.444×), slower than two. Of one worker's 6.41 s four "
             "save 4.80 s and add 12.8 s, over half of it waiting. This",
         ],
     ),
@@ -297,7 +299,7 @@ CASES = [
         },
         says=[
             "four, sharing devices, 0.444×, slower than two.",
-            "sharing devices (0.444×), slower than two. There, of",
+            "sharing devices (0.444×), slower than two. Of one",
         ],
     ),
     Case(
@@ -321,9 +323,9 @@ CASES = [
             )
         },
         says=[
-            "Two workers are faster than one at every b, at best 1.67× (b = 32, ideally 2×); "
-            "four, sharing devices, faster at some b (1.30×, b = 512), slower at b = 32, and "
-            "slower than two. There, of",
+            "Two workers are faster than one at every b, at best 1.67× (b = 32, one-worker step "
+            "20.5 ms); four, sharing devices, faster at some b (1.30×, b = 512), slower at b = "
+            "32, and slower than two. Of one",
             "Launch by launch four workers are measurably slower than two: 0.600× (0.594 to 0.606) "
             "at b = 32, ",
         ],
@@ -333,7 +335,7 @@ CASES = [
         edits={"scaling": where(speedup_ratio_low=NAN, speedup_ratio_high=NAN)},
         says=[
             "Two workers are not comparable with one, timed too few times, at best 1.67× (b = 32); "
-            "so are four, sharing devices (2.78×, b = 128). There, of",
+            "so are four, sharing devices (2.78×, b = 128). Of one",
             "strong is undecided for want of launches.",
             " undecided 1 2 128",
         ],
@@ -343,20 +345,19 @@ CASES = [
         "more is saved than an equal share",
         edits={"speedup_losses": where(**around("added_s", -0.2))},
         says=[
-            "There, of one worker's 3.48 s four save more than the 2.61 s that equal shares "
-            "explain. This"
+            "Of one worker's 3.48 s four save more than the 2.61 s that equal shares explain. This"
         ],
         never=["and add "],
     ),
     Case(
         "nothing measurable is added",
         edits={"speedup_losses": where(added_s_low=-0.1)},
-        says=["There, of one worker's 3.48 s four save 2.61 s and add no measurable time. This"],
+        says=["Of one worker's 3.48 s four save 2.61 s and add no measurable time. This"],
     ),
     Case(
         "what is added has no interval",
         edits={"speedup_losses": where(added_s_low=NAN, added_s_high=NAN)},
-        says=["There, of one worker's 3.48 s four save 2.61 s and add perhaps 382 ms. This"],
+        says=["Of one worker's 3.48 s four save 2.61 s and add perhaps 382 ms. This"],
     ),
     Case(
         "waiting is the cause",

@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from typing import Any
 
-from dpscale.derive.formulas import speedup
+from dpscale.derive.formulas import iterations_per_epoch, speedup
 from dpscale.derive.verdicts import of_row
 from dpscale.reporting.answer import Value, nothing
 from dpscale.reporting.inputs import PER_CELL, Inputs, Row, lacking, named_values
@@ -88,7 +88,7 @@ def lessons(inputs: Inputs) -> list[Row]:
     """Return what the most and the fewest of several workers gain; loss: what they add there.
 
     faster_at, slower_at: each b that by itself is faster than one worker, or slower, whatever all
-    together show.
+    together show. base_step: of one worker, loading included; None where nothing tells it.
     reaches, reaches_within: the best speed-up as text, without its interval and with it.
     """
     cell = operator.itemgetter("workers", "per_worker_batch")
@@ -105,7 +105,8 @@ def lessons(inputs: Inputs) -> list[Row]:
     return [
         row
         | {
-            "loss": found.get(cell(row)),
+            "loss": (loss := found.get(cell(row))),
+            "base_step": step_of_one(loss, inputs) if loss else None,
             "faster_at": sizes(cells, row["workers"], "above"),
             "slower_at": sizes(cells, row["workers"], "below"),
             "reaches": told_from_one(row.best_ratio.without_interval()),
@@ -113,6 +114,15 @@ def lessons(inputs: Inputs) -> list[Row]:
         }
         for row in rows
     ]
+
+
+def step_of_one(loss: Row, inputs: Inputs) -> Value | None:
+    """Return the seconds of a step of the one worker beside whom a loss is; None without a time."""
+    epoch_s, samples = loss["base_epoch_s"], inputs.train_samples(loss.runs)
+    if epoch_s is None or samples is None:
+        return None
+    step_s = epoch_s / iterations_per_epoch(samples, 1, loss["per_worker_batch"])
+    return Value(value=step_s, unit="s", runs=loss.base_epoch_s.runs)
 
 
 def sizes(cells: list[Row], workers: int, pace: str) -> list[int]:
