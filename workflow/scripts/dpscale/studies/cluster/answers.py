@@ -35,6 +35,8 @@ def facts_closing(inputs: Inputs) -> Facts:
     cells, transfers = inputs.rows("lab_cells"), inputs.rows("lab_transfers")
     bound = global_batch_bound(inputs)
     said: dict[str, Any] = {
+        "efficient": f"{EFFICIENCY:.0%}",
+        "lost": f"{1 - EFFICIENCY:.0%}",
         "stand_ins": stand_ins,
         "others": [row for row in stand_ins.values() if not row["same"]],
         "cells": cells,
