@@ -177,6 +177,7 @@ def environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        optimized=False,  # a template is run once: what is worked out beforehand takes longer
     )
     made.filters |= FILTERS
     return made
