@@ -368,7 +368,7 @@ CASES = [
         edits={"strategy_needs": needing({"way": "fsdp_kept"}, peak_bytes=round(3.1 * S))},
         says=[
             "With two workers the peaks of FSDP2 and FSDP2 without resharding show no measurable "
-            "difference: two looks at one peak differ by up to 5.00%."
+            "difference: repeated looks at one peak differ by up to 5.00%."
         ],
     ),
     Case(
@@ -380,7 +380,7 @@ CASES = [
                 where({"way": "fsdp_kept"}, peak_noise_frac=0.06),
             )
         },
-        says=["no measurable difference: two looks at one of them differ by up to 6.00%."],
+        says=["no measurable difference: repeated looks at one of them differ by up to 6.00%."],
     ),
     Case(
         "peaks beyond the noise are ranked",

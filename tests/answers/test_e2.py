@@ -403,8 +403,8 @@ CASES = [
             "goal_trainings": where({"workers": 2}, **around("to_advised_ratio", 1.2, 0.7)),
         },
         says=[
-            "Take one worker with B = 256 (a step of 10.0 ms is too short to share: sending takes "
-            "20.0 ms): trained",
+            "Take one worker with B = 256 (a step of 10.0 ms is too short to share: with B = 128 "
+            "sending takes 20.0 ms): trained",
             "Predicted, two gain at no B that both ran. Trained, four took 3.07× to 4.00× as "
             "long; for two that is undecided.",
             "At B = 128, where they come nearest, a step takes one worker 8.00 ms; two workers "
@@ -421,7 +421,9 @@ CASES = [
             "goal_trainings": where({"workers": 2}, **around("to_advised_ratio", 1.2, 0.7)),
             "time_to_goal": where({"workers": 1, "global_batch": [64]}, to_fastest="indistinct"),
         },
-        says=["Take one worker with B = 256 (a step of 10.0 ms is too short to share: sending"],
+        says=[
+            "Take one worker with B = 256 (a step of 10.0 ms is too short to share: with B = 128 sending"
+        ],
     ),
     Case(
         "trainings confirm a part, and a step is longer than sending",

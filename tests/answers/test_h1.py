@@ -154,8 +154,8 @@ CASES = [
             )
             | _loading(1.02, 0.1),
             says=[
-                "The CPU is 50.3% to 95.3% busy at every batch, loading included, yet b = 1024 "
-                "trains 2.00× the samples/s of b = 64: utilisation hides that. "
+                "Busy, not fast: the CPU is 50.3% to 95.3% busy at every batch, loading "
+                "included, yet b = 1024 trains 2.00× the samples/s of b = 64. "
                 f"{take} the assignment's b = 128: 1 600 samples/s{words}; b = 1024 reaches 2 000 "
                 "but learns less in three epochs: 75.0% (at 64: 95.0%). A step"
             ],

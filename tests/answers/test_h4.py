@@ -258,7 +258,7 @@ CASES = [
             (
                 1.6,
                 "Half the waiting for communication alone would give 1.33×; twice the batch also "
-                "halves what else a step costs whatever its batch. Compressed",
+                "halves, per sample, every other fixed cost of a step. Compressed",
             ),
             (
                 1.3,

@@ -38,9 +38,8 @@ CASES = [
             "On one node the best is one worker, 95.0%, above two and four workers (93.0% to "
             "94.0%); two nodes were not run. The 99.02% published for two workers on two nodes is "
             "likely mislabelled: its 3 120 steps fit six workers (two make 9 360); of the others "
-            "the best is 99.05% (98.86 to 99.24) with six. As many workers on "
-            "two nodes make the same updates: the same accuracy is expected, not tested. The table "
-            "has",
+            "the best is 99.05% (98.86 to 99.24) with six. As many workers make the same updates "
+            "on two nodes as on one: the same accuracy is expected, not tested. The table has",
             "In short: Two nodes were not run; best on one: one worker, 95.0%, above two and four",
             "Of 2 such comparisons",
             "The table has what others published for two nodes of GPUs, whose model is not named, "
@@ -48,8 +47,8 @@ CASES = [
             "here).",
             "With more workers an epoch has fewer steps, so that published steps allow $N \\le "
             "D/(b \\cdot \\text{steps}/\\text{epochs})$ workers. Published for two workers are 3 "
-            "120 steps in "
-            "40 epochs, 78 an epoch: 60 000/(128 · 78) = 6.01, at most six workers. An accuracy",
+            "120 steps in 40 epochs, 78 an epoch: 60 000/(128 · 78) = 6.01, at most six workers. "
+            "An accuracy",
             "Published for two nodes, beside the steps that as many workers make of 60 000 images "
             "at b = 128. 2 40 99.02% (98.83 to 99.21) 3 120 9360 six workers contradict each other "
             "6 40 99.05% (98.86 to 99.24) None 3120 – – 8 40 98.79% (98.58 to 99) None 2320 – –",

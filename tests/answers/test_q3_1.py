@@ -226,8 +226,8 @@ CASES = [
         },
         says=[
             "1.43× with two workers and 1.43× with four. At",
-            "With two and four workers which of contention and overhead the formula counts is "
-            "undecided. With four workers 70",
+            "With two and four workers it is undecided whether the formula counts contention or "
+            "overhead. With four workers 70",
         ],
     ),
     Case(
@@ -242,9 +242,9 @@ CASES = [
             )
         },
         says=[
-            "With two workers which of contention and overhead the formula counts is undecided at "
-            "some b; with four which of contention and overhead the formula counts is undecided. "
-            "With four workers 70"
+            "With two workers it is undecided at some b whether the formula counts contention or "
+            "overhead; with four it is undecided whether the formula counts contention or "
+            "overhead. With four workers 70"
         ],
     ),
     Case(

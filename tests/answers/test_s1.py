@@ -90,13 +90,13 @@ CASES = [
     Case(
         "perfect scaling that the slope cannot confirm",
         says=[
-            "In three searches a doubling of B saved 46.2% of steps up to B = 16, 6.06% beyond "
-            "256 (medians). Slopes confirm perfect scaling in one of three; by fits it ends at B "
-            "= 10.0 to 30.2, and doublings save under 10% from 161 to 483. Nesterov momentum "
-            "raises the critical batch size (one hidden layer: 40.1), 3.01×. With plain SGD (one "
-            "hidden layer) perfect scaling ends at B = 10.0 (40% saved), maximal data parallelism "
-            "begins at 161 (10%). From 16 to 256 each doubling saved 15.0% to 33.0%. B = 2 "
-            "reaches the goal with 1 286 samples, B = 1024 with 31 744. The gradient",
+            "Doubling a small B pays: 46.2% fewer steps up to B = 16, 6.06% beyond 256 (medians "
+            "of three searches). Slopes confirm perfect scaling in one of three; by fits it ends "
+            "at B = 10.0 to 30.2, and doublings save under 10% beyond 161 to 483. Nesterov "
+            "momentum raises the critical batch size (one hidden layer: 40.1), 3.01×. With plain "
+            "SGD (one hidden layer) perfect scaling ends at B = 10.0 (40% saved), maximal data "
+            "parallelism begins at 161 (10%). From 16 to 256 each doubling saved 15.0% to 33.0%. "
+            "B = 2 reaches the goal with 1 286 samples, B = 1024 with 31 744. The gradient",
             "With momentum the critical batch size is larger (3.01× (2.81 to 3.21)). At the "
             "smallest batches momentum needs more steps (2.74× (2.38 to 3.06)). Between networks, "
             "whose goals differ, the critical batch size is the same within a factor of 1.5 (1.13× "
@@ -104,8 +104,8 @@ CASES = [
             "By a line through the four smallest B steps fall in proportion (slope −1 within 0.2) "
             "in one of three searches; in two this is undecided. By one through the four largest "
             "it is undecided whether steps hardly fall (slope 0 within 0.2).",
-            "In short: In three searches a doubling of B saved 46.2% of steps up to B = 16, 6.06% "
-            "beyond 256 (medians).",
+            "In short: Doubling a small B pays: 46.2% fewer steps up to B = 16, 6.06% beyond 256 "
+            "(medians of three searches).",
             "By the fit twice the batch saves 40% or more of the steps up to B = 10, 10% or less "
             "from B = 161 (one hidden layer, plain SGD). Solid",
         ],
@@ -444,7 +444,7 @@ CASES = [
         lab=searched(other=10.0),
         says=[
             "Perfect scaling is undecided; by fits it ends at B = 2.52 to 10.0, "
-            "and doublings save under 10% from 40.3 to 161. Nesterov momentum lowers the "
+            "and doublings save under 10% beyond 40.3 to 161. Nesterov momentum lowers the "
             "critical batch size (one hidden layer: 40.1), 0.251×. With plain SGD",
             "With momentum the critical batch size is smaller (0.251× (0.235 to 0.267)).",
             "needs fewer steps (",
@@ -533,7 +533,7 @@ CASES = [
         "perfect scaling of which no claim was judged",
         edits={"published_steps_to_goal": without(claim="small")},
         says=[
-            "by fits it ends at B = 10.0 to 30.2, and doublings save under 10% from 161 to 483. "
+            "by fits it ends at B = 10.0 to 30.2, and doublings save under 10% beyond 161 to 483. "
             "Nesterov momentum raises the critical batch size (one hidden layer: 40.1), 3.01×. "
             "With plain SGD"
         ],
@@ -553,7 +553,7 @@ CASES = [
             f"two kinds of momentum: {verdict}",
             lab=searched(every=EVERY),
             edits={"goal_contrasts": contrasts({"contrast": "optimizer", "model": "mlp"}, **ratio)},
-            says=[f"and doublings save under 10% from 161. Momentum {verdict}. With plain SGD"],
+            says=[f"and doublings save under 10% beyond 161. Momentum {verdict}. With plain SGD"],
         )
         for verdict, ratio in [
             (
