@@ -32,10 +32,10 @@ def without_rows(rows: Any) -> Any:
 def test_what_is_of_the_machine_does_not_carry_over() -> None:
     found = page()
     assert (
-        "On a cluster time one worker's step (b = 128): from 32.2 ms on, ResNet-18's 44.7 MB at "
-        "12.5 GB/s cost two workers at most 10%, below 3.22 ms more; between, time both. By S1's "
-        "steps (one hidden layer) 90% efficiency reaches the goal 1.02× as soon; below 88.1% one "
-        "worker is sooner. Train two at rate 0.2 (gradual warm-up, zero gains)."
+        "Before adding workers time one's step (b = 128): from 32.2 ms on, ResNet-18's 44.7 MB at "
+        "12.5 GB/s cost two at most 10%, below 3.22 ms more, overlap or not; between, time both. "
+        "By S1's steps (one hidden layer) 90% efficiency reaches the goal 1.02× as soon; below "
+        "88.1% one is sooner. Train two at rate 0.2 (gradual warm-up, zero gains)."
     ) in plain(found.sentence)
     assert not too_long(found)
 
@@ -47,7 +47,7 @@ def test_what_is_of_the_machine_does_not_carry_over() -> None:
         (
             400.0,
             "By S1's steps (one hidden layer) 90% efficiency reaches the goal 1.45× as soon; "
-            "below 62.1% one worker is sooner.",
+            "below 62.1% one is sooner.",
         ),
         # 0.971 of the steps, at 90% of the pace.
         (
@@ -127,7 +127,7 @@ PAYS = "Here four workers measurably gain where one worker's step is long: "
 def test_workers_gain_where_a_step_is_long_if_the_data_say_so() -> None:
     found = page(gains(("Q2", 40, 3.0), ("H3", 6, 1.0), ("E2", 1, 0.5)))
     assert plain(found.sentence).startswith(
-        "On a cluster time one worker's step (b = 128): from 32.2 ms on, ResNet-18's 44.7 MB"
+        "Before adding workers time one's step (b = 128): from 32.2 ms on, ResNet-18's 44.7 MB"
     )
     undecided = "lab_cells", where(rule_holds="undecided")
     ruled = page(gains(("Q2", 40, 3.0), ("H3", 6, 1.0), ("E2", 1, 0.5)), undecided)
@@ -413,7 +413,7 @@ def test_what_warm_up_and_zero_gains_do_at_the_scaled_rate_follows_s2_and_q4_2(
     rows = [one.rows for one in found.tables if "at the scaled rate with gradual" in one.caption]
     measured = [value for value in (-of_s2, of_q4, of_gains) if value]
     assert [row["gain_frac"].value for own in rows for row in own] == pytest.approx(measured)
-    assert ("warm-up, with and without zero gains)" in found.sentence) == (of_gains < 0)
+    assert ("warm-up, zero gains or none)" in found.sentence) == (of_gains < 0)
 
 
 def test_where_no_two_rates_were_compared_none_is_advised() -> None:
@@ -447,7 +447,7 @@ def test_a_study_that_was_left_out_is_not_spoken_of() -> None:
     [
         (
             {"rule_holds": "kept"},
-            "On a cluster time one worker's step (b = 128): from 32.2 ms on, ResNet-18's 44.7 MB",
+            "Before adding workers time one's step (b = 128): from 32.2 ms on, ResNet-18's 44.7 MB",
         ),
         (
             {"rule_holds": "undecided"},
@@ -471,9 +471,9 @@ def test_without_a_bound_of_the_batch_the_largest_that_keeps_the_error_is_the_st
     kept = "lab_cells", where(rule_holds="kept")
     unbound = "goal_fit", where(b_crit=math.nan)
     found = page(kept, unbound, gains(("Q2", 40, 3.0), ("E2", 1, 0.5)))
-    says = "On a cluster time one worker's step (b = 512): from 48.3 ms on, ResNet-18's 44.7 MB"
+    says = "Before adding workers time one's step (b = 512): from 48.3 ms on, ResNet-18's 44.7 MB"
     assert plain(found.sentence).startswith(says)
-    assert "at 12.5 GB/s cost four workers at most 10%, below" in plain(found.sentence)
+    assert "at 12.5 GB/s cost four at most 10%, below" in plain(found.sentence)
     assert "Train four at rate 1.6 (gradual warm-up, zero gains)." in plain(found.sentence)
     assert not too_long(found)
 

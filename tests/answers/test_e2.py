@@ -422,7 +422,8 @@ CASES = [
             "time_to_goal": where({"workers": 1, "global_batch": [64]}, to_fastest="indistinct"),
         },
         says=[
-            "Take one worker with B = 256 (a step of 10.0 ms is too short to share: with B = 128 sending"
+            "Take one worker with B = 256 (a step of 10.0 ms is too short to share: with B = 128 "
+            "sending"
         ],
     ),
     Case(
