@@ -547,6 +547,35 @@ CASES = [
         ],
     ),
     Case(
+        "the forward pass waits for buffers",
+        edits=_pair("exposed_s", 2.0, "buckets_s")
+        | {
+            "waiting_phases": both(
+                where(**around("forward_wait_s", 0.2)),
+                where({"workers": 4, "per_worker_batch": 512}, **around("forward_wait_s", 0.3)),
+            )
+        },
+        says=[
+            "waiting 2.00 s (its all-reduces alone 500 ms, sending buffers at most 200 ms); the",
+            "Of an epoch's waiting 200 ms with two workers and 200 ms to 300 ms with four lengthen "
+            "the forward pass, before which DDP broadcasts 40.0 kB of buffers (Q6): their latency,",
+        ],
+        never=["the rest not isolated"],
+    ),
+    *(
+        Case(
+            f"the forward pass waits for no buffers: {name}",
+            edits=_pair("exposed_s", 2.0, "buckets_s") | {"waiting_phases": edit},
+            says=["(its all-reduces alone 500 ms, the rest not isolated); the formula gives"],
+            never=["of buffers", "sending buffers"],
+        )
+        for name, edit in (
+            ("it may be as long", where(**_ends("forward_wait_s", 0.1, -0.1, 0.3))),
+            ("it is shorter", where(**around("forward_wait_s", -0.2))),
+            ("there are none", where(**around("forward_wait_s", 0.2), buffer_bytes=0)),
+        )
+    ),
+    Case(
         "exposed as long as alone",
         edits=_pair("exposed_s", 0.5, "buckets_s"),
         says=["The waiting does not measurably differ from the all-reduce alone in all six cells."],

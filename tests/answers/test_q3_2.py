@@ -373,6 +373,16 @@ CASES = [
             "b = 32 and 512 (undecided at b = 128). At N = 2"
         ],
     ),
+    Case(
+        "beside the transfer the formula's time holds waiting where buffers are sent",
+        edits={
+            "communication": _part({"workers": [2, 4]}, "waiting_s", 0.2),
+            "bandwidth": where(waiting_frac=0.1),
+            "waiting_phases": where(**around("forward_wait_s", 0.2)),
+        },
+        says=["Waiting beyond the transfer (Q3.1: in part where buffers are sent) takes 10.0% of"],
+        never=["no arm isolates"],
+    ),
     *(
         Case(
             f"beside the transfer the formula's time holds {words}",

@@ -1,10 +1,11 @@
 """Epoch times from steps, and where the seconds of an epoch go."""
 
+import pandas as pd
 import pytest
 
 from builders import derived_lab, full_lab, run_row, step_rows, steps_table, table
 from dpscale.derive.epoch_times import epoch_times
-from dpscale.studies.scaling.derive.arms import phases
+from dpscale.studies.scaling.derive.arms import phases, waiting_phases
 
 
 def step(rank: int, number: int, samples: int, step_s: float, **parts: float) -> dict:
@@ -156,3 +157,38 @@ def test_runs_of_a_whole_lab_all_appear_in_phases():
     made = derived_lab()["phases"]
     timed = runs[runs["kind"].isin(["timed", "training"]) & (runs["study"] != "boundary")]
     assert set(timed["run"]) == set(made["run"])
+
+
+def waits(forward_s: dict[str, tuple[float, ...]]) -> dict[str, float]:
+    """Return the row of `waiting_phases` of a cell of two workers, of seconds by arm and launch."""
+    names = ["scaling-n2-b32", "scaling-n2-b32-launch2", "scaling-n2-b32-launch3"]
+    runs = table("runs", [run_row(name, workers=2, buffer_bytes=72) for name in names])
+    rows = [
+        {"run": name, "study": "scaling", "arm": arm, "workers": 2, "nodes": 1}
+        | {"per_worker_batch": 32, "phase": phase, "epoch_s": seconds + add}
+        for arm, launches in forward_s.items()
+        for name, seconds in zip(names, launches, strict=False)
+        for phase, add in (("forward", 0.0), ("backward", 1.0), ("update", 5.0))
+    ]
+    (row,) = waiting_phases(pd.DataFrame(rows), runs).to_dict("records")
+    return row
+
+
+def test_what_passes_wait_is_paired_by_launch() -> None:
+    row = waits({"without_loading": (3.0, 5.0, 4.1), "noop_hook": (1.0, 3.0, 2.0)})
+    # 4.1 - 2.0 of the medians; differences are 2.0, 2.0 and 2.1
+    assert row["forward_wait_s"] == pytest.approx(2.1)
+    assert row["backward_wait_s"] == pytest.approx(2.1)
+    assert 1.8 < row["forward_wait_s_low"] < 2.0 < row["forward_wait_s_high"] < 2.3
+    assert (row["forward_wait_side"], row["buffer_bytes"]) == ("above", 72)
+
+
+def test_passes_that_wait_as_long_without_sending_are_indistinct() -> None:
+    row = waits({"without_loading": (3.0, 5.0, 4.1), "noop_hook": (3.1, 4.9, 4.0)})
+    assert row["forward_wait_side"] == "indistinct"
+
+
+def test_what_passes_wait_is_unknown_of_one_launch() -> None:
+    row = waits({"without_loading": (3.0,), "noop_hook": (1.0,)})
+    assert row["forward_wait_s"] == pytest.approx(2.0)
+    assert row["forward_wait_side"] == "unknown"

@@ -169,6 +169,7 @@ def planned() -> tuple[Tables, Derived]:
                 "prediction",
                 "what_if",
                 "phases",
+                "waiting_phases",
             },
         ),
         ("link-n2", {"link", "message_times", "prediction", "what_if"}),

@@ -58,8 +58,9 @@ def write_pdf(report: Report, *, templates: Path, output: Path) -> None:
                 text = re.sub(COUNTER, '"00"', text).replace("</style>", f"{FILLS_NOTHING}</style>")
             return weasyprint.HTML(string=text, url_fetcher=fetcher).render(pdf_tags=True)
 
+        pages = laid_out({}, final=False).pages
         style = (templates / "print.css").read_text(encoding="utf-8")
-        filled = filling(laid_out({}, final=False).pages, margins_px(style))
+        filled = filling(pages, margins_px(style))
         document = laid_out(filled, final=True)
         with whole(output) as temporary:
             temporary.write_bytes(document.write_pdf(pdf_tags=True))

@@ -7,7 +7,14 @@ from dpscale.reporting.answer import Value, nothing
 from dpscale.reporting.inputs import PER_CELL, Inputs, Row, lacking, named_values
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import LI, PATARASUK, THAKUR, VOGELS
-from dpscale.studies.scaling.answers.computation import NAMES, cells, key_of, missing_cells, trends
+from dpscale.studies.scaling.answers.computation import (
+    NAMES,
+    before_forward,
+    cells,
+    key_of,
+    missing_cells,
+    trends,
+)
 from dpscale.studies.scaling.derive.link import SHARES
 
 LINK_FORMULA = [
@@ -40,6 +47,7 @@ def facts_q3_2(inputs: Inputs) -> Facts:
             "hooks": hooks,
             "links": inputs.rows("link"),
             "looks": inputs.rows("looks"),
+            "buffers": before_forward(inputs),
             "outlook": (predicted := outlook(inputs)),
             "samples": inputs.train_samples(name for row in predicted for name in row.runs),
         },

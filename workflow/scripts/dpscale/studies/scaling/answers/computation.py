@@ -59,6 +59,7 @@ def facts_q3_1(inputs: Inputs) -> Facts:
         for row in [*inputs.rows("communication", workers=1), *complete]
         if None not in (row["epoch_s"], row["loaded_epoch_s"])
     ]
+    buffers = before_forward(inputs)
     said = {
         "rows": rows,
         "looks": inputs.rows("looks"),
@@ -89,7 +90,12 @@ def facts_q3_1(inputs: Inputs) -> Facts:
         "off": formula_beside_waiting(direct),
         "over_span": waiting_over_span(direct),
         "slowed": [row for row in direct if row["oversubscribed"] and _positive(row, "contention")],
-        "lead": leading_cell(direct or complete),
+        "lead": (lead := leading_cell(direct or complete)),
+        "buffers": [
+            own[0] | {"waits": [row.forward_wait_s for row in own]}
+            for _, own in by(buffers, "workers")
+        ],
+        "of_buffers": next((row for row in buffers if lead and key_of(row) == key_of(lead)), None),
         "turns": inputs.taking_turns(direct[-1], direct[-1]["seconds"]["compute"], sharing_seconds)
         if direct
         else None,
@@ -292,6 +298,12 @@ def waiting_by_iteration(inputs: Inputs) -> list[Row]:
         )
         for own in groups[:1] + groups[1:][-1:]
     ]
+
+
+def before_forward(inputs: Inputs) -> list[Row]:
+    """Return the cells whose forward pass is measurably longer where buffers are sent before it."""
+    rows = cells(inputs, "waiting_phases")
+    return [row for row in rows if row["buffer_bytes"] and row["forward_wait_side"] == "above"]
 
 
 def ddp_at_one(inputs: Inputs) -> list[Row]:

@@ -46,4 +46,5 @@ TABLES = {
         prediction.WHAT_IF_COLUMNS,
     ),
     "phases": Table(arms.phases, ["steps", "runs"], arms.PHASE_COLUMNS),
+    "waiting_phases": Table(arms.waiting_phases, ["phases", "runs"], arms.WAITING_COLUMNS),
 }

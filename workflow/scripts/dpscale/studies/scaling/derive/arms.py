@@ -10,7 +10,7 @@ import pandas as pd
 from dpscale.derive.cells import CELL, Cell, Launches, cells, in_study
 from dpscale.derive.columns import as_table, known
 from dpscale.derive.epoch_times import steps_of_full_batches
-from dpscale.derive.factors import cause_of
+from dpscale.derive.factors import cause_of, weighted_sums
 from dpscale.derive.formulas import epoch_seconds
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.split import COLUMNS, DDP, SUMMANDS, split_of
@@ -66,6 +66,13 @@ PHASE_COLUMNS: Columns = columns(
     "run study arm workers per_worker_batch phase epoch_s share_frac nodes repeats kind"
 ) | columns("status")
 PHASES = ["load", "copy", "forward", "backward", "update"]
+WAITING_PHASES = ("forward", "backward")  # buffers are broadcast before one, gradients sent in one
+WAITING_COLUMNS: Columns = (
+    columns("workers nodes per_worker_batch")
+    | intervals(" ".join(f"{phase}_wait_s" for phase in WAITING_PHASES))
+    | side("forward_wait_side", "forward_wait_s")
+    | columns("buffer_bytes runs")
+)
 OF_RUN = ["run", "kind", "study", "arm", "workers", "nodes", "per_worker_batch"]
 
 
@@ -314,3 +321,32 @@ def phases(steps: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
         for phase, phase_s, share in zip(medians, seconds, shares, strict=True):
             found.append(whole | {"phase": phase, "epoch_s": phase_s, "share_frac": share})
     return as_table([*found, *rows], PHASE_COLUMNS)
+
+
+def waiting_phases(phases: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """Return how much longer DDP's passes are than those of DDP that sends nothing.
+
+    Seconds of an epoch of D samples without loading, means over ranks, of each (workers, nodes, b)
+    that timed both, paired by launch. Before the forward pass DDP broadcasts buffer_bytes from rank
+    0; in either pass workers wait for each other, too. Raises MixedMachinesError for runs of
+    different machines.
+    """
+    planned = in_study(runs, PLANNED, AGAIN)
+    require_same_machine(planned)
+    timed = phases["phase"].isin(WAITING_PHASES) & phases["arm"].isin([DDP, "noop_hook"])
+    several = in_study(phases[timed & (phases["workers"] > 1)], PLANNED, AGAIN)
+    wide = several.pivot(index=[*CELL, "run"], columns=["phase", "arm"], values="epoch_s").dropna()
+    places = wide.groupby(level=CELL, dropna=False).indices
+    names, buffers = wide.index.get_level_values("run"), planned.set_index("run")["buffer_bytes"]
+    rows = [
+        dict(zip(CELL, key, strict=True))
+        | {"runs": " ".join(names[own]), "buffer_bytes": buffers[names[own[0]]]}
+        for key, own in places.items()
+    ]
+    for phase in WAITING_PHASES if rows else ():
+        of_phase = wide[phase]
+        sides = [[of_phase.iloc[own]] for own in places.values()]
+        waits = weighted_sums(sides, {DDP: 1, "noop_hook": -1}, confidence_of(runs))
+        for row, wait in zip(rows, waits, strict=True):
+            row |= interval_columns(f"{phase}_wait_s", wait)
+    return as_table(rows, WAITING_COLUMNS)
