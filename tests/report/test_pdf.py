@@ -127,6 +127,18 @@ def test_the_pdf_with_an_answer_that_failed_says_so_in_its_place(tmp_path):
     assert "This answer failed, by a slip of the program: KeyError: $x <b>." in text
 
 
+@PANGO
+@POPPLER
+def test_pages_have_their_numbers_also_where_nothing_fills_one(tmp_path, monkeypatch):
+    monkeypatch.setattr(pdf, "filling", lambda *_: {})
+    report = write_report(tmp_path, head={"parts": ["engineering"]})
+    pdf.write_pdf(report, templates=TEMPLATES, output=tmp_path / "report.pdf")
+    text = tool("pdftotext", "-layout", tmp_path / "report.pdf", "-")
+    count = text.count("\f")
+    feet = re.findall(r"(\d+) ?/ ?(\d+)\s*\f", text)
+    assert feet == [(str(number), str(count)) for number in range(1, count + 1)]
+
+
 def tagged(element) -> Iterator[tuple[str, str | None]]:
     """Yield the tag of each element of a PDF's structure, with its alternative text."""
     element = element.get_object()

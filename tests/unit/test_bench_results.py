@@ -58,6 +58,19 @@ def test_a_ratio_above_one_is_ours_better_also_where_less_is(ratios) -> None:
     assert (faster.ratio, shorter.ratio) == (2.0, 2.0)
 
 
+@pytest.mark.parametrize(
+    ("ours", "ratio"),
+    [
+        ([1.0, 9.0, 1.2], 1.2),
+        # Of 20 the mean of the middle ten: six of 1.0 and four of 1.2; their median is 1.0.
+        ([0.1] * 5 + [1.0] * 6 + [1.2] * 4 + [9.0] * 5, 1.08),
+    ],
+)
+def test_a_ratio_is_the_median_of_few_and_the_middle_half_of_many(ratios, ours, ratio) -> None:
+    found = ratios.compare("b", "c", "p", "1/s", ours, [1.0] * len(ours))
+    assert found.ratio == pytest.approx(ratio)
+
+
 def test_the_table_replaces_the_one_between_the_markers(ratios, documents) -> None:
     one = ratios.Ratio("loop", "mlp", 2000.0, 1000.0, "bare loop", "samples/s", 2.0, 1.5, 2.5)
     other = ratios.Ratio("orchestration", "start", 1.5, None, "", "s", None, None, None)

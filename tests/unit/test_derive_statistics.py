@@ -18,6 +18,7 @@ from dpscale.derive.statistics import (
     like_pairs,
     median,
     median_ratio,
+    middle,
     on_images,
     on_same_images,
     over_seeds,
@@ -412,3 +413,8 @@ def test_a_trend_says_what_all_pairs_of_a_series_say():
         assert trend(rows, "x") == overall(pairs)
     assert trend([{"x": 1.0}, {"x": None}], "x") == "unknown"
     assert trend([{"x": None}], "x") == trend([], "x") == "indistinct"
+
+
+@pytest.mark.parametrize("values", [[3.0], [5.0, 1.0], [2.0, 9.0, 4.0], [0.1, 0.7, 0.3, 0.2]])
+def test_the_middle_of_a_few_values_is_numpys_median_bit_for_bit(values: list[float]) -> None:
+    assert middle(np.array(values)) == np.median(values)

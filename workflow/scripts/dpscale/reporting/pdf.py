@@ -19,8 +19,8 @@ from dpscale.reporting.report import Report
 MM = 96 / 25.4  # CSS pixels
 SPARE_PX = 12  # between blocks
 BODY = "(answer|end|part|references)-?"  # anchors of what stands in the body, one below the other
-# In a style sheet: of the appendix paragraphs alone, which may fill pages of the body.
-FILLS_NOTHING = "#further div:not([id]), .appendix { display: none; }"
+# Style of the first layout: of the appendix paragraphs are all that may fill pages of the body.
+FILLING_ALONE = "#further div:not([id]), .appendix { display: none; }"
 COUNTER = r"target-counter\(attr\(href\), page\)|counter\(pages?\)"  # in a style sheet
 LIBRARIES = "libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0"
 _FONTCONFIG = """<?xml version="1.0"?>
@@ -51,11 +51,12 @@ def write_pdf(report: Report, *, templates: Path, output: Path) -> None:
         fetcher = weasyprint.urls.URLFetcher(allowed_protocols={"data"}, fail_on_errors=True)
 
         def laid_out(filled: Mapping[str, int], *, final: bool) -> Any:
+            """Return the document; not final: with all that `filling` looks at, unnumbered."""
             text = render_report(report, templates=templates, medium="pdf", filled=filled)
             if re.search(r"<math\b", text):
                 raise MathMLInPdfError("a formula is still MathML: draw it as an image")
             if not final:  # pages that tell the number of a later one would be laid out twice
-                text = re.sub(COUNTER, '"00"', text).replace("</style>", f"{FILLS_NOTHING}</style>")
+                text = re.sub(COUNTER, '"00"', text).replace("</style>", f"{FILLING_ALONE}</style>")
             return weasyprint.HTML(string=text, url_fetcher=fetcher).render(pdf_tags=True)
 
         pages = laid_out({}, final=False).pages

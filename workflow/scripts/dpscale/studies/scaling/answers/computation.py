@@ -54,11 +54,6 @@ def facts_q3_1(inputs: Inputs) -> Facts:
     scored = [row | {"size": _size(row.error_frac)} for row in planned if row["score"]]
     missing = missing_cells(rows)
     missing += [] if complete or missing else ["communication: no cell has a time"]
-    loaded = [
-        row
-        for row in [*inputs.rows("communication", workers=1), *complete]
-        if None not in (row["epoch_s"], row["loaded_epoch_s"])
-    ]
     buffers = before_forward(inputs)
     said = {
         "rows": rows,
@@ -76,12 +71,7 @@ def facts_q3_1(inputs: Inputs) -> Facts:
         "beside": [row for row in direct if row["buckets_s"] is not None],
         "trends": (found := trends(complete, "subtraction_trend")),
         "fall": fall(direct, [row["workers"] for row in found if row["trend"] == "below"]),
-        "conditions": [row for row in loaded if row["loaded_to_epoch"] == "below"],
-        "shorter": [
-            row
-            for row in loaded
-            if row["loaded_to_epoch"] == "indistinct" and row["loaded_epoch_s"] < row["epoch_s"]
-        ],
+        **shorter_with_loading(inputs, complete),
         "causes": [
             row | {"parts": largest_parts(row["cause"], of_workers(direct, row["workers"]))}
             for row in inputs.rows("split_causes")
@@ -107,6 +97,23 @@ def facts_q3_1(inputs: Inputs) -> Facts:
         said,
         formula=DIRECT_FORMULA if direct else [],
     )
+
+
+def shorter_with_loading(inputs: Inputs, complete: list[Row]) -> dict[str, list[Row]]:
+    """Return the cells whose epoch is shorter with loading: measurably (conditions), or not."""
+    loaded = [
+        row
+        for row in [*inputs.rows("communication", workers=1), *complete]
+        if None not in (row["epoch_s"], row["loaded_epoch_s"])
+    ]
+    return {
+        "conditions": [row for row in loaded if row["loaded_to_epoch"] == "below"],
+        "shorter": [
+            row
+            for row in loaded
+            if row["loaded_to_epoch"] == "indistinct" and row["loaded_epoch_s"] < row["epoch_s"]
+        ],
+    }
 
 
 def _with_shares(row: Row) -> Row:

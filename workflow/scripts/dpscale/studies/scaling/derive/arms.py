@@ -10,7 +10,7 @@ import pandas as pd
 from dpscale.derive.cells import CELL, Cell, Launches, cells, in_study
 from dpscale.derive.columns import as_table, known
 from dpscale.derive.epoch_times import steps_of_full_batches
-from dpscale.derive.factors import cause_of, weighted_sums
+from dpscale.derive.factors import Weights, cause_of, weighted_sums
 from dpscale.derive.formulas import epoch_seconds
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.split import COLUMNS, DDP, SUMMANDS, split_of
@@ -67,6 +67,7 @@ PHASE_COLUMNS: Columns = columns(
 ) | columns("status")
 PHASES = ["load", "copy", "forward", "backward", "update"]
 WAITING_PHASES = ("forward", "backward")  # buffers are broadcast before one, gradients sent in one
+WAITING: Weights = {DDP: 1, "noop_hook": -1}
 WAITING_COLUMNS: Columns = (
     columns("workers nodes per_worker_batch")
     | intervals(" ".join(f"{phase}_wait_s" for phase in WAITING_PHASES))
@@ -333,7 +334,7 @@ def waiting_phases(phases: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """
     planned = in_study(runs, PLANNED, AGAIN)
     require_same_machine(planned)
-    timed = phases["phase"].isin(WAITING_PHASES) & phases["arm"].isin([DDP, "noop_hook"])
+    timed = phases["phase"].isin(WAITING_PHASES) & phases["arm"].isin(WAITING)
     several = in_study(phases[timed & (phases["workers"] > 1)], PLANNED, AGAIN)
     wide = several.pivot(index=[*CELL, "run"], columns=["phase", "arm"], values="epoch_s").dropna()
     places = wide.groupby(level=CELL, dropna=False).indices
@@ -346,7 +347,7 @@ def waiting_phases(phases: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     for phase in WAITING_PHASES if rows else ():
         of_phase = wide[phase]
         sides = [[of_phase.iloc[own]] for own in places.values()]
-        waits = weighted_sums(sides, {DDP: 1, "noop_hook": -1}, confidence_of(runs))
+        waits = weighted_sums(sides, WAITING, confidence_of(runs))
         for row, wait in zip(rows, waits, strict=True):
             row |= interval_columns(f"{phase}_wait_s", wait)
     return as_table(rows, WAITING_COLUMNS)
