@@ -274,7 +274,7 @@ class ReportConfig(Section):
     course: Line = Field("High-performance machine learning", description="Name of the course.")
     institution: Line = Field("", description="School or company; empty: left out.")
     authors: Annotated[tuple[Line, ...], Field(max_length=100)] = Field(
-        ("Unnamed author",), description="Names of the authors."
+        (), description="Names of the authors; none: left out."
     )
     parts: Annotated[tuple[ReportPart, ...], Field(min_length=1), DISTINCT] | None = Field(
         None, description="Parts of the report that are handed in; null: all that is planned."

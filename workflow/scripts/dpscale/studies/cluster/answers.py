@@ -53,11 +53,11 @@ def facts_closing(inputs: Inputs) -> Facts:
         ),
         "swept": next((row for row in inputs.rows("sweep_trend") if row["shape"] in TURNS), None),
         "bound": bound,
-        "start": start(cells, scalings := rates_scaled(inputs), bound),
+        "start": start(cells, bound),
         "worked": next(iter(cells), None),
         "missed": missed(inputs),
         "elbow": (elbow := next(iter(_elbows(inputs)), None)),
-        "scalings": scalings,
+        "scalings": (scalings := rates_scaled(inputs)),
         "scaled_to": scaled_to(elbow, scalings),
         "aids": aids(inputs),
         "on_test_alone": _on_test_alone(inputs),
@@ -65,7 +65,10 @@ def facts_closing(inputs: Inputs) -> Facts:
         "orders": any(row["repeating"] == "every" for row in inputs.rows("order_repeats")),
         "drift": any(row["parameters_identical"] for row in inputs.rows("replicas")),
     }
-    return Facts(said=said | _gained(inputs))
+    gained = _gained(inputs)
+    gains = gained["gains"] if gained["gains_by"] == "longer" else []
+    effects = [row.value("speedup_ratio", "ratio") for row in gains]
+    return Facts(said=said | gained, effects=effects)
 
 
 def _gained(inputs: Inputs) -> dict[str, Any]:
@@ -241,13 +244,12 @@ def scaled_to(elbow: Row | None, scalings: list[Row]) -> float | None:
     return kept if kept and 1 < kept < min(lost, default=math.inf) else None
 
 
-def start(cells: list[Row], scalings: list[Row], bound: Row | None) -> Row | None:
+def start(cells: list[Row], bound: Row | None) -> Row | None:
     """Return the lab's largest batch beyond its reference whose rate the linear rule gives.
 
     Of those that S2 scaled as much without a higher error, and up to where steps hardly fall
-    (`bound`), or else the smallest; None without one. unscaled_lr: the lab's; both_rates:
-    whether no such scaling of S2 was measurably better than none; with what its batch saves of one
-    worker's steps by `bound` (`saved`), and what follows (`to_goal`).
+    (`bound`), or else the smallest; None without one. unscaled_lr: the lab's; with what its
+    batch saves of one worker's steps by `bound` (`saved`), and what follows (`to_goal`).
     """
     kept = [row for row in cells if row["rule_holds"] == "kept" and row["batch_ratio"] > 1]
     if not kept:
@@ -255,10 +257,8 @@ def start(cells: list[Row], scalings: list[Row], bound: Row | None) -> Row | Non
     kept.sort(key=lambda row: (row["global_batch"], row["workers"]))
     last = bound["maximal_start"] if bound and bound["b_crit"] is not None else None
     within = [row for row in kept if last is None or row["global_batch"] <= last] or kept[:1]
-    helped = any(row["question"] == "S2" and row["scaled_side"] == "above" for row in scalings)
-    chosen = within[-1]
-    said = {"unscaled_lr": lab().lr, "both_rates": not helped}
-    return chosen | said | to_goal(saved(chosen, bound), chosen["workers"])
+    chosen = within[-1] | {"unscaled_lr": lab().lr}
+    return chosen | to_goal(saved(chosen, bound), chosen["workers"])
 
 
 def to_goal(saving: Value | None, workers: int) -> dict[str, Any]:
