@@ -90,10 +90,8 @@ CASES = [
     Case(
         "perfect scaling that the slope cannot confirm",
         says=[
-            "Doubling a small B pays: 46.2% fewer steps up to B = 16, 6.06% beyond 256 (medians "
-            "of three searches). Slopes confirm perfect scaling in one of three; by fits it ends "
-            "at B = 10.0 to 30.2, and doublings save under 10% beyond 161 to 483. Nesterov "
-            "momentum raises the critical batch size (one hidden layer: 40.1), 3.01×. With plain "
+            "Doubling a small B pays: 46.2% fewer steps up to B = 16, 6.06% beyond 256 (medians of three searches' doublings). By the fits perfect scaling, 40% saved a doubling, ends at B = 10.0 to 30.2; beyond 161 to 483 a doubling saves under 10%. Nesterov "
+            "momentum raises the critical batch size (one hidden layer: 40.1) 3.01×. With plain "
             "SGD (one hidden layer) perfect scaling ends at B = 10.0 (40% saved), maximal data "
             "parallelism begins at 161 (10%). From 16 to 256 each doubling saved 15.0% to 33.0%. "
             "B = 2 reaches the goal with 1 286 samples, B = 1024 with 31 744. The gradient",
@@ -105,7 +103,7 @@ CASES = [
             "in one of three searches; in two this is undecided. By one through the four largest "
             "it is undecided whether steps hardly fall (slope 0 within 0.2).",
             "In short: By a fit the critical batch size is 40.1 (one hidden layer, plain SGD); "
-            "Nesterov momentum raises it, 3.01×.",
+            "Nesterov momentum raises it 3.01×.",
             "By the fit twice the batch saves 40% or more of the steps up to B = 10, 10% or less "
             "from B = 161 (one hidden layer, plain SGD). Solid",
         ],
@@ -194,7 +192,7 @@ CASES = [
         edits={"steps_to_goal": without(global_batch=[4, 16, 64, 256, 1024])},
         says=[
             "By a fit the critical batch size is 101 (one hidden layer, plain SGD), with twice "
-            "the fewest steps to 4% error. Nesterov momentum raises it, 3.00× (2.76 "
+            "the fewest steps to 4% error. Nesterov momentum raises it 3.00× (2.76 "
             "to 3.27). The smallest batches scale perfectly. With plain SGD B = 2 reaches the "
             "goal with",
             "In short: By a fit the critical batch size is 101 (one hidden layer, plain SGD), with",
@@ -206,8 +204,7 @@ CASES = [
         lab=searched(every=CLUSTER),
         says=[
             "beyond (small residual network, plain SGD). A fit, assuming perfect scaling at small "
-            "B, puts the critical batch size (4% error) at 150 (142 to 158). Momentum raises "
-            "it, 2.24× (2.07 to 2.42), Nesterov's 2.55× (2.35 to 2.78). The smallest batches "
+            "B, puts the critical batch size (4% error) at 150 (142 to 158). Momentum raises it 2.24× (2.07 to 2.42), Nesterov's 2.55× (2.35 to 2.78). The smallest batches "
             "scale perfectly. By the fit perfect scaling (40% saved) ends at B = 37.4, maximal "
             "data parallelism (10%) begins at 599.",
             "With momentum the critical batch size is larger (2.19× to 2.55× (intervals: 2.02 to "
@@ -443,9 +440,8 @@ CASES = [
         "momentum shortens it",
         lab=searched(other=10.0),
         says=[
-            "Perfect scaling is undecided; by fits it ends at B = 2.52 to 10.0, "
-            "and doublings save under 10% beyond 40.3 to 161. Nesterov momentum lowers the "
-            "critical batch size (one hidden layer: 40.1), 0.251×. With plain SGD",
+            "By the fits perfect scaling, 40% saved a doubling, ends at B = 2.52 to 10.0; beyond 40.3 to 161 a doubling saves under 10%. Nesterov momentum lowers the "
+            "critical batch size (one hidden layer: 40.1) 0.251×. With plain SGD",
             "With momentum the critical batch size is smaller (0.251× (0.235 to 0.267)).",
             "needs fewer steps (",
         ],
@@ -533,8 +529,8 @@ CASES = [
         "perfect scaling of which no claim was judged",
         edits={"published_steps_to_goal": without(claim="small")},
         says=[
-            "by fits it ends at B = 10.0 to 30.2, and doublings save under 10% beyond 161 to 483. "
-            "Nesterov momentum raises the critical batch size (one hidden layer: 40.1), 3.01×. "
+            "ends at B = 10.0 to 30.2; beyond 161 to 483 a doubling saves under 10%. "
+            "Nesterov momentum raises the critical batch size (one hidden layer: 40.1) 3.01×. "
             "With plain SGD"
         ],
         never=["mallest batches scale perfectly"],
@@ -553,16 +549,17 @@ CASES = [
             f"two kinds of momentum: {verdict}",
             lab=searched(every=EVERY),
             edits={"goal_contrasts": contrasts({"contrast": "optimizer", "model": "mlp"}, **ratio)},
-            says=[f"and doublings save under 10% beyond 161. Momentum {verdict}. With plain SGD"],
+            says=[
+                f"ends at B = 10.0; beyond 161 a doubling saves under 10%. Momentum {verdict}. With plain SGD"
+            ],
         )
         for verdict, ratio in [
             (
-                "raises the critical batch size (one hidden layer: 40.1), 3.00×, Nesterov's 3.00×",
+                "raises the critical batch size (one hidden layer: 40.1) 3.00×, Nesterov's 3.00×",
                 around("b_crit_ratio", 3.0),
             ),
             (
-                "lowers the critical batch size (one hidden layer: 40.1), 0.500×, Nesterov's "
-                "0.500×",
+                "lowers the critical batch size (one hidden layer: 40.1) 0.500×, Nesterov's 0.500×",
                 around("b_crit_ratio", 0.5),
             ),
             (
@@ -584,7 +581,7 @@ CASES = [
         },
         says=[
             "Momentum does not measurably change the critical batch size (one hidden layer: "
-            "40.1), 1.00×; Nesterov's raises it, 2.00×. With plain SGD"
+            "40.1), 1.00×; Nesterov's raises it 2.00×. With plain SGD"
         ],
     ),
     Case(
