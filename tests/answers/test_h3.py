@@ -77,8 +77,8 @@ CASES = [
                 )
             },
             says=[
-                "Here, with b = 128, two workers train 1.60× as fast as one (efficiency 80.2%); "
-                f"four, sharing devices, {words} (efficiency 62.9%). One worker reaches",
+                "With b = 128 two workers train 1.60× as fast as one (efficiency 80.2%); "
+                f"four, sharing devices, {words} (efficiency 62.9%). Test accuracy",
                 "In short: Here two workers train 1.60× as fast as one, four, sharing devices, "
                 f"{words}; test accuracy 93.0%, of one worker 95.0%.",
             ],
@@ -93,10 +93,8 @@ CASES = [
     Case(
         "both faster",
         says=[
-            "Here, with b = 128, four workers train 2.51× as fast as one, a scaling efficiency of "
-            "62.9%; two "
-            "workers are 1.60× as fast as one (efficiency 80.2%). One worker reaches a test "
-            "accuracy of 95.0%; two and four workers lose accuracy (94.0% and 93.0%). Every",
+            "With b = 128 four workers train 2.51× as fast as one, scaling efficiency "
+            "62.9%; two are 1.60× as fast as one (efficiency 80.2%). Test accuracy is 95.0% with one worker; two and four lose accuracy (94.0% and 93.0%). Every",
             "In short: Here four workers train 2.51× as fast as one; test accuracy 93.0%, of one "
             "worker",
             "Two and four workers are faster than one; hollow points",
@@ -115,7 +113,7 @@ CASES = [
         "the assignment's data",
         edits=_trainings(dataset="mnist"),
         says=[
-            "In the assignment's training four workers train 2.51× as fast as one, a",
+            "In the assignment's training four workers train 2.51× as fast as one, sc",
             "In short: In the assignment four workers train 2.51× as fast as one;",
         ],
         never=["stand-in"],
@@ -124,10 +122,8 @@ CASES = [
         "no faster",
         lab={"two_worker_factor": 1.0},
         says=[
-            "Here, with b = 128, four workers do not train measurably faster than one: 1.00× (0.99 "
-            "to 1.01), a scaling efficiency of 25.0%, mainly since 42.0% of an epoch goes to "
-            "waiting for "
-            "communication (H4); two workers likewise (1.00×, efficiency 50.0%). One",
+            "With b = 128 four workers do not train measurably faster than one: 1.00× (0.99 "
+            "to 1.01), scaling efficiency 25.0%; two likewise (1.00×, efficiency 50.0%). Waiting for communication takes 42.0% of an epoch of four (H4). Test",
             "In short: Here four workers do not train measurably faster than one (1.00×); test",
             "of the efficiency goes: after waiting for communication comes loading (",
             "Two and four workers are not measurably faster; hollow",
@@ -137,10 +133,7 @@ CASES = [
         "slower",
         lab={"two_worker_factor": 1.5},
         says=[
-            "Here, with b = 128, four workers take longer than one (0.459× as fast), a scaling "
-            "efficiency of "
-            "11.5%, mainly since 49.8% of an epoch goes to waiting for communication (H4); two "
-            "workers are slower (0.680×, efficiency 34.0%). One",
+            "With b = 128 four workers take longer than one (0.459× as fast), scaling efficiency 11.5%; two are slower (0.680×, efficiency 34.0%). Waiting for communication takes 49.8% of an epoch of four (H4). Test",
             "Two and four workers are slower than one; hollow",
         ],
     ),
@@ -149,9 +142,8 @@ CASES = [
             f"a speed-up of {low} to {high}",
             edits={"assignment": speedup([2, 4], low, value, high)},
             says=[
-                f"Here, with b = 128, four workers do not train measurably faster than one: "
-                f"{value:.3f}× ({low:.3f} to {high:.3f}), a scaling efficiency of 62.9%; two "
-                f"workers likewise ({value:.3f}×, efficiency 80.2%). One",
+                f"With b = 128 four workers do not train measurably faster than one: "
+                f"{value:.3f}× ({low:.3f} to {high:.3f}), scaling efficiency 62.9%; two likewise ({value:.3f}×, efficiency 80.2%). Test",
                 f"In short: Here four workers do not train measurably faster than one "
                 f"({value:.3f}×); test accuracy",
                 "Two and four workers are not measurably faster; hollow",
@@ -164,21 +156,18 @@ CASES = [
         "several numbers of workers beside the most have no efficiency each",
         lab={"two_nodes": True},
         edits={"assignment": speedup([2, 4], 0.96, 0.995, 1.03)},
-        says=["(0.995×), a scaling", "; the others likewise (0.995×)."],
+        says=["(0.995×), scaling", "; the others likewise (0.995×)."],
     ),
     Case(
         "an efficiency that is not known",
         edits=_trainings(TWO, efficiency_frac=NAN),
-        says=["; two workers are 1.60× as fast as one. One"],
+        says=["; two are 1.60× as fast as one. Test"],
     ),
     Case(
         "one launch each",
         edits=_trainings({"workers": [2, 4]}, speedup_ratio_low=NAN),
         says=[
-            "Here, with b = 128, four workers took one launch, too few to compare (2.51×), a "
-            "scaling efficiency "
-            "of 62.9%; two workers took one launch each (1.60×, efficiency 80.2%). "
-            "One",
+            "With b = 128 four workers took one launch, too few to compare (2.51×), scaling efficiency 62.9%; two took one launch each (1.60×, efficiency 80.2%). Test",
             "Two and four workers were launched once; hollow",
         ],
         never=["train 1.60× as fast as one"],
@@ -192,9 +181,8 @@ CASES = [
             **around("efficiency_frac", 0.875),
         ),
         says=[
-            "Here four workers on two nodes train 3.50× as fast as one, a scaling "
-            "efficiency of "
-            "87.5%; the others are 1.60× to 2.51× as fast as one. One",
+            "Here four workers on two nodes train 3.50× as fast as one, scaling efficiency "
+            "87.5%; the others are 1.60× to 2.51× as fast as one. Test",
             "two and four workers and four on two nodes lose accuracy (93.0% to 94.0%); two "
             "workers on two nodes keep it within a point (95.0%).",
         ],
@@ -208,19 +196,19 @@ CASES = [
         Case(
             words,
             edits=_accuracy(low, high),
-            says=[f"of 95.0%; two workers {words}; four workers lose"],
+            says=[f"is 95.0% with one worker; two {words}; four lose"],
         )
         for words, low, high in (
             ("reach more, 94.0%", 0.001, 0.02),
             ("keep it within a point (94.0%)", -0.009, 0.02),
-            ("show no measurable loss (94.0%), though over a point is possible", -0.011, 0.02),
+            ("show no measurable loss (94.0%; over a point may hide)", -0.011, 0.02),
             ("reach 94.0%, without an interval", NAN, NAN),
         )
     ),
     Case(
         "four workers that gain more than four times, for whose efficiency nothing is missing",
         edits=_trainings(FOUR, **around("speedup_ratio", 4.4), **around("efficiency_frac", 1.1)),
-        says=["efficiency of 110%; two", "H4 says where an epoch's time goes: with four workers"],
+        says=["efficiency 110%; two", "H4 says where an epoch's time goes: with four workers"],
         never=["the rest of the efficiency"],
     ),
     Case(
@@ -241,7 +229,7 @@ CASES = [
             says=[
                 f"efficiency goes: with four workers 50.0% of an epoch is {words}."
                 if part in ("load", "copy")
-                else f"62.9%, mainly since 50.0% of an epoch goes to {words} (H4); two"
+                else f"{words.capitalize().replace('ddp', 'DDP')} takes 50.0% of an epoch of four (H4)."
             ],
         )
         for part, words in LOSSES.items()
@@ -260,7 +248,7 @@ CASES = [
             )
         },
         says=["H4 says where the rest of the efficiency goes. The published"],
-        never=["mainly since", "comes"],
+        never=["of an epoch of four (H4)", "comes"],
     ),
     Case(
         "an efficiency that lacks nothing has no cause",
@@ -269,19 +257,19 @@ CASES = [
             "assignment_split": largest("exposed"),
         },
         says=["goes: with four workers 50.0% of an epoch is waiting for communication. The"],
-        never=["mainly since"],
+        never=["of an epoch of four (H4)"],
     ),
     Case(
         "a next loss that is nearer than the parts are from adding up",
         edits={"assignment_split": both(largest("exposed"), where({"workers": 4}, rest_frac=0.4))},
-        says=["mainly since 50.0% of an epoch goes to waiting for communication (H4)"],
+        says=["Waiting for communication takes 50.0% of an epoch of four (H4)."],
         never=["comes"],
     ),
     Case(
         "the largest loss may be less than half of what the efficiency lacks",
         edits={"assignment_split": both(largest("exposed"), where(exposed_frac_low=0.1))},
         says=["goes: with four workers 50.0% of an epoch is waiting for communication. The"],
-        never=["mainly since"],
+        never=["of an epoch of four (H4)"],
     ),
     Case(
         "an epoch that was not split",
