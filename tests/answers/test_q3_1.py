@@ -79,8 +79,9 @@ CASES = [
             # half of T_1 = 2.195 s; 220 ms by subtraction: 0.7, 0.2 and 0.1 of it
             "The lab's formula overstates waiting for communication: 1.43× with two workers and "
             "1.43× with four, since it counts contention and overhead. At N = 2, b = 512 "
-            "computation takes 1.10 s of an epoch's 1.32 s, waiting 154 ms; the formula gives 220 "
-            "ms. With four workers 70.0% of the formula's time is waiting indeed. Ways of training",
+            "computation takes 1.10 s of an epoch's 1.32 s and waiting 154 ms (by formula 220 "
+            "ms). With four workers 70.0% of the formula's time is waiting indeed. Ways of "
+            "training",
             "154 ms wait for communication, the lab's formula gives 220",
             "From b = 32 to 512 the formula's communication falls with two and four workers: a "
             "larger b makes fewer iterations",
@@ -300,9 +301,9 @@ CASES = [
         "no interval",
         edits=_cells(**_no_ends("subtraction_s"), **_no_ends("exposed_s")),
         says=[
-            "At N = 2, b = 512 computation takes 1.10 s of an epoch's 1.32 s, waiting for "
-            "communication 154 ms, without an interval; the lab's formula gives 220 ms, without an "
-            "interval. Ways",
+            "At N = 2, b = 512 computation takes 1.10 s of an epoch's 1.32 s and waiting for "
+            "communication 154 ms, without an interval (by the lab's formula 220 ms, without an "
+            "interval). Ways",
             "communication was measured too few times to be followed with two and four workers.",
             "The waiting was measured too few times to be set against the "
             "all-reduce alone in all six cells.",
@@ -331,8 +332,8 @@ CASES = [
         edits={"communication": only(workers=2, per_worker_batch=32)},
         says=[
             "1.43× with two workers, since it counts contention and overhead. At N = 2, b = 32 "
-            "computation takes 2.56 s of an epoch's 3.07 s, waiting 359 ms; the formula gives 512 "
-            "ms. With two workers 70"
+            "computation takes 2.56 s of an epoch's 3.07 s and waiting 359 ms (by formula 512 "
+            "ms). With two workers 70"
         ],
         never=["From b ="],
     ),
@@ -376,7 +377,7 @@ CASES = [
             "Within one run of N workers in three of the six cells (N = 4 with b = 32, 128 and "
             "512), the ways",
             "1.43× with four workers, since",
-            "the formula gives 241 ms. With four workers 70",
+            "(by formula 241 ms). With four workers 70",
         ],
     ),
     Case(
@@ -433,7 +434,7 @@ CASES = [
         "exposed below the noise",
         edits=_cells(**_ends("exposed_s", 0.05, -0.1, 0.2)),
         says=[
-            "waiting for communication 50.0 ms, which may be zero; the lab's formula gives 220 ms. "
+            "waiting for communication 50.0 ms, which may be zero (by the lab's formula 220 ms). "
             "Ways"
         ],
         never=["formula overstates"],
@@ -451,7 +452,7 @@ CASES = [
         edits=_cells({"per_worker_batch": 512}, **_ends("exposed_s", 0.05, -0.1, 0.2)),
         says=[
             "1.43× with two workers and 1.43× with four, since",
-            "waiting 50.0 ms, which may be zero; the formula gives 220 ms. Ways",
+            "waiting 50.0 ms, which may be zero (by formula 220 ms). Ways",
             "waits for communication for 11.7% of the epoch with two workers (at two of three b, "
             "elsewhere undecided) and 21.4% with four workers (at two of three b, elsewhere "
             "undecided).",
@@ -461,7 +462,7 @@ CASES = [
         Case(
             f"the formula's time is {words}",
             edits=_cells(**ends),
-            says=[f"the lab's formula gives {words}. Ways"],
+            says=[f"(by the lab's formula {words}). Ways"],
         )
         for words, ends in (
             ("100 ms, which may be zero", _ends("subtraction_s", 0.1, -0.1, 0.2)),
@@ -471,7 +472,7 @@ CASES = [
     Case(
         "exposed below zero",
         edits=_cells(**around("exposed_s", -0.05)),
-        says=["waiting for communication −50.0 ms, less than no time; the lab's formula"],
+        says=["waiting for communication −50.0 ms, less than no time (by the lab's formula"],
         never=["formula overstates"],
     ),
     Case(
@@ -541,8 +542,8 @@ CASES = [
         "exposed longer than alone",
         edits=_pair("exposed_s", 2.0, "buckets_s"),
         says=[
-            "waiting 2.00 s (its all-reduces alone 500 ms, the rest not isolated); the formula "
-            "gives 220 ms",
+            "waiting 2.00 s (by formula 220 ms). The all-reduces alone take 500 ms; the rest was "
+            "not isolated.",
             "The waiting is longer than the all-reduce alone in all six cells, since a transfer",
         ],
     ),
@@ -556,7 +557,7 @@ CASES = [
             )
         },
         says=[
-            "waiting 2.00 s (its all-reduces alone 500 ms, sending buffers at most 200 ms); the",
+            "Buffers take at most 200 ms of that, the all-reduces alone 500 ms.",
             "Of an epoch's waiting 200 ms with two workers and 200 ms to 300 ms with four lengthen "
             "the forward pass, before which DDP broadcasts 40.0 kB of buffers (Q6): their latency,",
         ],
@@ -566,7 +567,7 @@ CASES = [
         Case(
             f"the forward pass waits for no buffers: {name}",
             edits=_pair("exposed_s", 2.0, "buckets_s") | {"waiting_phases": edit},
-            says=["(its all-reduces alone 500 ms, the rest not isolated); the formula gives"],
+            says=["The all-reduces alone take 500 ms; the rest was not isolated."],
             never=["of buffers", "sending buffers"],
         )
         for name, edit in (
