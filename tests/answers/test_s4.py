@@ -230,7 +230,7 @@ CASES = [
                 (-0.02, 0.1),
                 3,
                 "loses 3.00 points with clean labels and 2.00 with wrong; both may be chance (14 "
-                "comparisons)",
+                "comparisons each)",
             ),
             (
                 (-0.03, 0.1, 0.1),
@@ -258,7 +258,7 @@ CASES = [
                 (0.02, 0.1),
                 3,
                 "loses 3.00 points with clean labels and gains 2.00 with wrong; both may be chance "
-                "(14 comparisons)",
+                "(14 comparisons each)",
             ),
             (
                 (0.02, 0.1),
@@ -272,21 +272,21 @@ CASES = [
                 (0.02, 0.1),
                 3,
                 "loses 3.00 points with clean labels (rate chosen 8× lower) and gains 2.00 with "
-                "wrong; both may be chance (14 comparisons)",
+                "wrong; both may be chance (14 comparisons each)",
             ),
             (
                 (-0.03, 0.1),
                 (0.02, 0.2),
                 NAN,
                 "loses 3.00 points with clean labels and gains 2.00 with wrong (rate 2× higher); "
-                "both may be chance (14 comparisons)",
+                "both may be chance (14 comparisons each)",
             ),
             (
                 (-0.03, 0.0125),
                 (0.02, 0.2),
                 3,
                 "loses 3.00 points with clean labels (rate 8× lower) and gains 2.00 with "
-                "wrong (2× higher); both may be chance (14 comparisons)",
+                "wrong (2× higher); both may be chance (14 comparisons each)",
             ),
         )
     ),
@@ -345,9 +345,9 @@ CASES = [
         lab=level,
         edits={"local_sgd": UNLEARNED},
         says=[
-            "at no measurable difference in test accuracy: +0.00 points (−1.07 to "
-            "+1.07) with clean labels and +0.00 with 20% wrong. Huge mini-batch is better with 20% "
-            "wrong labels, by 3.00 points. Half",
+            "at no measurable difference in test accuracy: +0.00 points with clean labels, a "
+            "ceiling (97.0%), and +0.00 with 20% wrong. Huge mini-batch is better with 20% wrong "
+            "labels, by 3.00 points. Half",
             "no measurable difference with clean labels.",
         ],
         never=["no smaller differences", "Choose it"],
@@ -361,8 +361,8 @@ CASES = [
             )
         },
         says=[
-            "with clean labels and +0.00 (−1.69 to +1.69) with 20% wrong. Choose it for its "
-            "communication, not its accuracy. Half"
+            "with clean labels, a ceiling (97.0%), and +0.00 (−1.69 to +1.69) with 20% wrong. "
+            "Choose it for its communication, not its accuracy. Half"
         ],
     ),
     Case(
