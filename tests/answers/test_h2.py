@@ -32,8 +32,7 @@ CASES = [
     Case(
         "steps and seconds",
         says=[
-            "The assignment's 40 epochs of 60 000 images at B = 128 are 18 750 steps (18 720 "
-            "without partial batches, 18 760 with). Here, with D = 10 000 and b = 128, they "
+            "The assignment's 40 epochs of 60 000 images at B = 128 are 18 720 steps without partial batches, 18 760 with (18 750 by division). Here, with D = 10 000 and b = 128, they "
             "are 3 120 (340 s) with one worker and "
             "760 (135 s) with four workers: about a quarter of the steps, and sooner. The "
             "seconds are scaled from 4 epochs. B",
@@ -86,7 +85,7 @@ CASES = [
         "the assignment's own run",
         edits=_trainings({"workers": 1}, train_samples=60_000, full_run_steps=18_720),
         says=[
-            "18 750 steps (18 720 without partial batches, 18 760 with)",
+            "18 720 steps without partial batches, 18 760 with (18 750 by division)",
             "In short: The assignment's full run is 18 750 steps; here it is 760 with",
         ],
     ),

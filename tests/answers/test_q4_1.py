@@ -252,7 +252,7 @@ CASES = [
         "what fits leaves four workers no full batch",
         edits={"boundary": where(largest_fit_batch=2_896)},
         says=[
-            "the large batch (B = 2048; the b = 2896 that fits leaves no update) has learnt less"
+            "the large batch (B = 2048, b = 512; b = 2896 fits but leaves no update) has learnt less"
         ],
     ),
     Case(
