@@ -321,8 +321,8 @@ def scaled(of_q4: float, of_h5: float, of_s2: float) -> str:
         ),
         (
             (0.05, -0.04, 0.0),
-            "rate (the lab's two workers with b = 128: 0.2 and 0.1); neither was always better: scaling helped at 16× (Q4.2) and cost accuracy at "
-            "4× (H5, Adam) and 32× (S2).",
+            "rate (the lab's two workers with b = 128: 0.2 and 0.1); neither was always better: "
+            "scaling helped at 16× (Q4.2) and cost accuracy at 4× (H5, Adam) and 32× (S2).",
         ),
         (
             (-0.05, -0.04, -0.03),
@@ -573,8 +573,8 @@ def test_a_batch_is_named_where_the_sweep_shows_one(shape, says) -> None:
             # 1 - (1 + 40.1 / 256) / (1 + 40.1 / 128) of the steps.
             "A larger global batch N · b saves ever fewer steps: by S1's fit (one hidden layer, "
             "plain SGD; critical batch size 40.1) B = 256 needs 11.9% fewer than 128 (ideally "
-            "50.0%); at 90% efficiency two workers reach the goal 1.02× as soon as one, below 88.1% "
-            "later. Yours differs: measure its noise scale (here ",
+            "50.0%); at 90% efficiency two workers reach the goal 1.02× as soon as one, below "
+            "88.1% later. Yours differs: measure its noise scale (here ",
         ),
         ({"noise_scale": math.nan}, "as one, below 88.1% later. Yours differs: measure it."),
         ({"b_crit": math.nan}, None),

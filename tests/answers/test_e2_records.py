@@ -128,10 +128,8 @@ CASES: dict[str, tuple[Edit, list[str], list[str]]] = {
         slowed({ADVISED: 3.0, "choose-goal-n2": 0.2, "choose-goal-n4": 0.2}),
         [
             "Take four workers with B = 256 (a step takes one worker 6.12 ms): trained, it took "
-            "36.8 ms to 4% validation error, "
-            "0.0633× the "
-            "time of one worker with B = 64, which the steps and the seconds of a step had "
-            "advised.",
+            "36.8 ms to 4% validation error, 0.0633× the time of one worker with B = 64, which "
+            "the steps and the seconds of a step had advised.",
             "In short: Take four workers with B = 256: 36.8 ms",
         ],
         ["ake one worker"],

@@ -93,8 +93,9 @@ CASES = [
     Case(
         "both faster",
         says=[
-            "With b = 128 four workers train 2.51× as fast as one, scaling efficiency "
-            "62.9%; two are 1.60× as fast as one (efficiency 80.2%). Test accuracy is 95.0% with one worker; two and four lose accuracy (94.0% and 93.0%). Every",
+            "With b = 128 four workers train 2.51× as fast as one, scaling efficiency 62.9%; two "
+            "are 1.60× as fast as one (efficiency 80.2%). Test accuracy is 95.0% with one worker; "
+            "two and four lose accuracy (94.0% and 93.0%). Every",
             "In short: Here four workers train 2.51× as fast as one; test accuracy 93.0%, of one "
             "worker",
             "Two and four workers are faster than one; hollow points",
@@ -102,9 +103,9 @@ CASES = [
             "the median over three seeds, each in processes of its own, with its 95% interval",
             "Of 4 such comparisons, each by a 95% interval, chance alone decides about 0.2",
             "without that part the scaling efficiency is 83.3% with two workers and 69.4% with "
-            "four. Starting the processes takes 3.00 s to 12.0 s "
-            "besides, timed in one launch of each number of workers. H4 says where the rest of "
-            "the efficiency goes: with four workers 19.7% of an epoch is loading.",
+            "four. Starting the processes takes 3.00 s to 12.0 s besides, timed in one launch of "
+            "each number of workers. H4 says where the rest of the efficiency goes: with four "
+            "workers 19.7% of an epoch is loading.",
             "without the start-up. Of 4",
         ],
         never=["outnumber", "Without a number", "With the start-up"],
@@ -122,8 +123,9 @@ CASES = [
         "no faster",
         lab={"two_worker_factor": 1.0},
         says=[
-            "With b = 128 four workers do not train measurably faster than one: 1.00× (0.99 "
-            "to 1.01), scaling efficiency 25.0%; two likewise (1.00×, efficiency 50.0%). Waiting for communication takes 42.0% of an epoch of four (H4). Test",
+            "With b = 128 four workers do not train measurably faster than one: 1.00× (0.99 to "
+            "1.01), scaling efficiency 25.0%; two likewise (1.00×, efficiency 50.0%). Waiting for "
+            "communication takes 42.0% of an epoch of four (H4). Test",
             "In short: Here four workers do not train measurably faster than one (1.00×); test",
             "of the efficiency goes: after waiting for communication comes loading (",
             "Two and four workers are not measurably faster; hollow",
@@ -133,7 +135,9 @@ CASES = [
         "slower",
         lab={"two_worker_factor": 1.5},
         says=[
-            "With b = 128 four workers take longer than one (0.459× as fast), scaling efficiency 11.5%; two are slower (0.680×, efficiency 34.0%). Waiting for communication takes 49.8% of an epoch of four (H4). Test",
+            "With b = 128 four workers take longer than one (0.459× as fast), scaling efficiency "
+            "11.5%; two are slower (0.680×, efficiency 34.0%). Waiting for communication takes "
+            "49.8% of an epoch of four (H4). Test",
             "Two and four workers are slower than one; hollow",
         ],
     ),
@@ -167,7 +171,8 @@ CASES = [
         "one launch each",
         edits=_trainings({"workers": [2, 4]}, speedup_ratio_low=NAN),
         says=[
-            "With b = 128 four workers took one launch, too few to compare (2.51×), scaling efficiency 62.9%; two took one launch each (1.60×, efficiency 80.2%). Test",
+            "With b = 128 four workers took one launch, too few to compare (2.51×), scaling "
+            "efficiency 62.9%; two took one launch each (1.60×, efficiency 80.2%). Test",
             "Two and four workers were launched once; hollow",
         ],
         never=["train 1.60× as fast as one"],

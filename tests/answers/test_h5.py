@@ -81,13 +81,11 @@ CASES = [
         "one rule keeps it within a point",
         edits=changed(apart(-0.05, 0.05), apart(-0.009, 0.02, **FOUR, rule="sqrt")),
         says=[
-            "With four workers, take the root of N times the rate, 0.002: accuracy 94.5%, not "
-            "a point below one worker's 95.0%. N times the rate (93.0%), the fixed rate (96.0%) "
-            "and the fixed "
-            "global batch (95.0%) show no measurable loss. On two nodes (not run) B and",
+            "With four workers, take the root of N times the rate, 0.002: accuracy 94.5%, not a "
+            "point below one worker's 95.0%. N times the rate (93.0%), the fixed rate (96.0%) and "
+            "the fixed global batch (95.0%) show no measurable loss. On two nodes (not run) B and",
             "In short: With four workers, take the root of N times the rate, 0.002: accuracy "
-            "94.5%, "
-            "not a point below one worker's 95.0%.",
+            "94.5%, not a point below one worker's 95.0%.",
         ],
         never=["none either", "may hide"],
     ),
@@ -218,11 +216,10 @@ CASES = [
             "(93.0%): no measurable loss of accuracy against one worker's 95.0%. The fixed rate "
             "(92.0%, 3.00 points less) and the fixed global batch (92.0%, 3.00 points less) lose "
             "accuracy. On two nodes (not run) B and",
-            "312, 156 and 76. At the rate of one worker so few updates may move the weights "
-            "too little. S2 keeps the error at 8 times the batch with the unscaled rate, but that "
-            "is 0.5 with SGD there and 0.001 with Adam here: how far a rate carries may depend on "
-            "where "
-            "it begins. The fixed global batch",
+            "312, 156 and 76. At the rate of one worker so few updates may move the weights too "
+            "little. S2 keeps the error at 8 times the batch with the unscaled rate, but that is "
+            "0.5 with SGD there and 0.001 with Adam here: how far a rate carries may depend on "
+            "where it begins. The fixed global batch",
             "In short: With four workers, multiply the rate by the root of N (94.5%) or N (93.0%): "
             "no measurable loss against one worker's 95.0%.",
         ],

@@ -108,8 +108,8 @@ CASES = [
         says=[
             "The largest batch has the shortest epoch. Band",
             "; that is why the curve falls and then flattens (saturation). Of the",
-            "The sweep's last step, from b = 128 to 512, "
-            "still saves 5.31% of the epoch, where the first saved 64.0%: the curve flattens.",
+            "The sweep's last step, from b = 128 to 512, still saves 5.31% of the epoch, where "
+            "the first saved 64.0%: the curve flattens.",
         ],
         never=["before the device is saturated", "has not levelled off"],
     ),
@@ -129,7 +129,8 @@ CASES = [
         "flat at the end",
         edits=_times(9.0, 2.01, 2.0),
         says=[
-            "Larger batches shorten the epoch from 9.00 s at b = 32 to 2.01 s at b = 128, and beyond that by nothing measurable. Iterations have fixed",
+            "Larger batches shorten the epoch from 9.00 s at b = 32 to 2.01 s at b = 128, and "
+            "beyond that by nothing measurable. Iterations have fixed",
             "From b = 128 on the fixed part is small beside the work on the samples, which is "
             "the same for every batch size; throughput levels off at about 5 000 samples/s. Before",
             "The curve levels off at b = 128.",
@@ -200,9 +201,8 @@ CASES = [
         ),
         says=[
             "the update 1.50 s (29.4%). From b = 128 on the forward pass and the backward pass "
-            "vary by 5.56% at most per image; shorter by the medians: the update (1.00 s to 500 ms "
-            "of an "
-            "epoch)."
+            "vary by 5.56% at most per image; shorter by the medians: the update (1.00 s to 500 "
+            "ms of an epoch)."
         ],
     ),
     Case(
@@ -217,9 +217,8 @@ CASES = [
         ),
         says=[
             "From b = 32 on the backward pass varies by 0% at most per image; shorter by the "
-            "medians: the "
-            "copy to the device (256 ms to 110 ms of an epoch) and the update (2.00 s to 500 ms of "
-            "an epoch)."
+            "medians: the copy to the device (256 ms to 110 ms of an epoch) and the update (2.00 "
+            "s to 500 ms of an epoch)."
         ],
     ),
     Case("no phase levels off", edits=_times(9.0, 4.0, 2.0), never=["at most per image"]),

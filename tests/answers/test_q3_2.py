@@ -532,7 +532,8 @@ CASES = [
         "latency as bytes",
         edits={"link": where(**around("level_bytes", 4e6))},
         says=[
-            "It is open whether latency or bandwidth limits all-reduces of 4.00 MB: by a fit latency is 50.0% of their time. Timed"
+            "It is open whether latency or bandwidth limits all-reduces of 4.00 MB: by a fit "
+            "latency is 50.0% of their time. Timed"
         ],
     ),
     Case(

@@ -51,16 +51,15 @@ BEHIND = Case(
         "An interval is Student's t over three seeds, of the values or",
         "the sampling of the 2 000 test images too.",
         "Both use the same data for as many epochs.",
-        "In five epochs the small batch (N = 4, b = 32) "
-        "made 10 updates and the large one (N = 4, b = 512) 10; the samples that fill no batch",
+        "In five epochs the small batch (N = 4, b = 32) made 10 updates and the large one (N = 4, "
+        "b = 512) 10; the samples that fill no batch",
         "After the same epochs the large batch fits the training images less well",
         "does not isolate. Q4.2 draws both accuracies.",
         "Of 3 such comparisons",
         "On one worker b = 1280 is the largest that fits (Q1); the large batch per worker here "
         "is b = 512, with four updates an epoch. The claim holds for four workers",
         "epoch 5, with N = 4 and the learning rate 0.1. Training numbers are of the whole epoch, "
-        "while the model learns. "
-        "small 32 128 10",
+        "while the model learns. small 32 128 10",
         "same seed. 0.400 (0.390 to 0.410) −15.0 percentage points",
     ],
     never=["stands in for", "100%", "updates against", "small, after as many", "updates of both"],
@@ -94,8 +93,7 @@ CASES = [
             "has a training loss measurably no different from and a test accuracy measurably no "
             "different from that of the small one, so neither the optimisation difficulty",
             "training loss 0.100 against 0.100 and training accuracy 95.0% against 95.0% (no "
-            "measurable "
-            "difference).",
+            "measurable difference).",
         ],
         never=["92.0%, no measurable"],
     ),
@@ -252,7 +250,8 @@ CASES = [
         "what fits leaves four workers no full batch",
         edits={"boundary": where(largest_fit_batch=2_896)},
         says=[
-            "the large batch (B = 2048, b = 512; b = 2896 fits but leaves no update) has learnt less"
+            "the large batch (B = 2048, b = 512; b = 2896 fits but leaves no update) has learnt "
+            "less"
         ],
     ),
     Case(
@@ -261,8 +260,7 @@ CASES = [
         says=[
             "with 19 updates an epoch. The claim holds for one worker,",
             "epoch 5, with the learning rate 0.1. Training numbers are of the whole epoch, while "
-            "the model "
-            "learns. small 4 32 128",
+            "the model learns. small 4 32 128",
             "large 1 512",
         ],
     ),

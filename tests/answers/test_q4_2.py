@@ -143,7 +143,8 @@ CASES = [
             "zero gamma and longer training raise the large batch's test accuracy.",
             "Scale the rate linearly, warm up and begin with zero gamma, here 16× to 1.6: that "
             "lifts",
-            "epochs, 5.00 points short of the small batch (92.0%); twice the epochs make no measurable difference to that (89.0%).",
+            "epochs, 5.00 points short of the small batch (92.0%); twice the epochs: no "
+            "measurable difference (89.0%).",
             "Warm-up on top of linear scaling costs 3.50 points of test accuracy and zero gamma on "
             "top of both gains 9.50 points. No arm isolates why warm-up costs accuracy. The rule",
             "In training the picture differs: linear scaling with warm-up with a training loss of "
@@ -249,8 +250,7 @@ CASES = [
             "With warm-up zero gains lower S2's error by 50.0 points (a rate of 4, 156 updates); "
             "here they do the opposite, ",
             "cost 35.0 points of accuracy; such blocks may open too slowly. Without warm-up zero "
-            "gains cost at most a point here, "
-            "so it is both together. The rule",
+            "gains cost at most a point here, so it is both together. The rule",
             "and linear scaling with zero gamma raise the large batch's test accuracy.",
         ],
         never=["No arm isolates why zero", "either cause"],
@@ -337,8 +337,8 @@ CASES = [
             "gamma on top of both gains 9.50 points. With warm-up the first two epochs, 20 of the "
             "50 updates, begin below the scaled rate. In S2 (B = 256, a rate of 4, here 1.6) "
             "warm-up lowers the error by 9.10 points. No arm isolates why warm-up costs accuracy. "
-            "The rule has a limit: in S2 it raises the error at B = "
-            "1024, at a rate of 16; here it reaches 1.6. In"
+            "The rule has a limit: in S2 it raises the error at B = 1024, at a rate of 16; here "
+            "it reaches 1.6. In"
         ],
     ),
     *(
@@ -431,7 +431,7 @@ CASES = [
         says=[
             "Scale the rate linearly, here 16× to 1.6: that lifts the large batch's test accuracy "
             "by 13.0 points, to 90.0%, in as many epochs, 2.00 points short of the small batch "
-            "(92.0%); twice the epochs make no measurable difference to that (",
+            "(92.0%); twice the epochs: no measurable difference (",
             "Warm-up on top of linear scaling costs 5.00 points of test accuracy and zero gamma on "
             "top of both costs a further 35.0 points. Goyal",
             "No arm isolates either cause.",

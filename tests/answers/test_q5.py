@@ -54,7 +54,11 @@ CASES = [
     Case(
         "orders as they should be",
         says=[
-            "DistributedDataParallel runs a process per device and all-reduces gradients during the backward pass, DataParallel threads of one process (not timed here). The sampler learns the epoch from set_epoch alone: without it 8 of 8 later orders repeat the first, with it none. After three epochs without it test accuracy is 81.6% (with it 86.5%, measurably more). In every",
+            "DistributedDataParallel runs a process per device and all-reduces gradients during "
+            "the backward pass, DataParallel threads of one process (not timed here). The sampler "
+            "learns the epoch from set_epoch alone: without it 8 of 8 later orders repeat the "
+            "first, with it none. After three epochs without it test accuracy is 81.6% (with it "
+            "86.5%, measurably more). In every",
             "with it none does; where the orders are the same the marks",
             "epoch after epoch. Orders are counted for each worker, seed and later epoch.",
             "worker 0, seed 0. with set_epoch 1 0 0 7 9",

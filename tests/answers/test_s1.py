@@ -90,7 +90,9 @@ CASES = [
     Case(
         "perfect scaling that the slope cannot confirm",
         says=[
-            "Doubling a small B pays: 46.2% fewer steps up to B = 16, 6.06% beyond 256 (medians of three searches' doublings). By the fits perfect scaling, 40% saved a doubling, ends at B = 10.0 to 30.2; beyond 161 to 483 a doubling saves under 10%. Nesterov "
+            "Doubling a small B pays: 46.2% fewer steps up to B = 16, 6.06% beyond 256 (medians "
+            "of three searches' doublings). By the fits perfect scaling, 40% saved a doubling, "
+            "ends at B = 10.0 to 30.2; beyond 161 to 483 a doubling saves under 10%. Nesterov "
             "momentum raises the critical batch size (one hidden layer: 40.1) 3.01×. With plain "
             "SGD (one hidden layer) perfect scaling ends at B = 10.0 (40% saved), maximal data "
             "parallelism begins at 161 (10%). From 16 to 256 each doubling saved 15.0% to 33.0%. "
@@ -204,9 +206,10 @@ CASES = [
         lab=searched(every=CLUSTER),
         says=[
             "beyond (small residual network, plain SGD). A fit, assuming perfect scaling at small "
-            "B, puts the critical batch size (4% error) at 150 (142 to 158). Momentum raises it 2.24× (2.07 to 2.42), Nesterov's 2.55× (2.35 to 2.78). The smallest batches "
-            "scale perfectly. By the fit perfect scaling (40% saved) ends at B = 37.4, maximal "
-            "data parallelism (10%) begins at 599.",
+            "B, puts the critical batch size (4% error) at 150 (142 to 158). Momentum raises it "
+            "2.24× (2.07 to 2.42), Nesterov's 2.55× (2.35 to 2.78). The smallest batches scale "
+            "perfectly. By the fit perfect scaling (40% saved) ends at B = 37.4, maximal data "
+            "parallelism (10%) begins at 599.",
             "With momentum the critical batch size is larger (2.19× to 2.55× (intervals: 2.02 to "
             "2.78)).",
             "reaches the goal (4% for the small residual network and 4% for the ResNet-20)",
@@ -440,8 +443,9 @@ CASES = [
         "momentum shortens it",
         lab=searched(other=10.0),
         says=[
-            "By the fits perfect scaling, 40% saved a doubling, ends at B = 2.52 to 10.0; beyond 40.3 to 161 a doubling saves under 10%. Nesterov momentum lowers the "
-            "critical batch size (one hidden layer: 40.1) 0.251×. With plain SGD",
+            "By the fits perfect scaling, 40% saved a doubling, ends at B = 2.52 to 10.0; beyond "
+            "40.3 to 161 a doubling saves under 10%. Nesterov momentum lowers the critical batch "
+            "size (one hidden layer: 40.1) 0.251×. With plain SGD",
             "With momentum the critical batch size is smaller (0.251× (0.235 to 0.267)).",
             "needs fewer steps (",
         ],

@@ -563,7 +563,8 @@ CASES = [
         "an unscaled rate that keeps the error where the linear rule diverged",
         lab=trained((study.LARGE, (5.0, None, 5.1)), (study.Way(16, "fixed"), FLAT)),
         says=[
-            "At 8 times take the unscaled rate, which keeps it (2.20%, scaled diverged, reference 2.10%). There"
+            "At 8 times take the unscaled rate, which keeps it (2.20%, scaled diverged, reference "
+            "2.10%). There"
         ],
     ),
     Case(
@@ -803,8 +804,8 @@ CASES = [
             ),
             (
                 "both lower the error further than zero gains alone",
-                " gradual warm-up helps with gains of one (12.1% to 5.10%) and with zero gains (5.20% "
-                "to 5.10%). A step",
+                " gradual warm-up helps with gains of one (12.1% to 5.10%) and with zero gains "
+                "(5.20% to 5.10%). A step",
                 {"published_lr_scaling": where(CLAIM, **around("measured", -0.01))},
             ),
             (

@@ -90,11 +90,10 @@ CASES = [
         lab=EVEN,
         says=[
             "does not pay here: at equal batch SGD reaches 95.0% test accuracy 3.75 s (2.01 to "
-            "5.49) sooner, in 5.00 s against 8.75 s of eight learners (averaged copies; "
-            "tuned: five). Epochs do not differ measurably (5.00 and 5.00); SGD has 1.75× "
-            "the "
-            "throughput. Beside B = 16, learners have 1.71× the throughput but "
-            "need 5.00 epochs, not 3.00: undecided in seconds. Expected",
+            "5.49) sooner, in 5.00 s against 8.75 s of eight learners (averaged copies; tuned: "
+            "five). Epochs do not differ measurably (5.00 and 5.00); SGD has 1.75× the "
+            "throughput. Beside B = 16, learners have 1.71× the throughput but need 5.00 epochs, "
+            "not 3.00: undecided in seconds. Expected",
             "difference in seconds. Each learner has weights",
         ],
         never=["SGD needs 5.00", "so theirs saves"],
@@ -418,12 +417,10 @@ CASES = [
             "Timed apart, without loading, the learners that tuning chooses give a device 1.83× "
             "the throughput of one network. The trainings' 1.71×, with loading, is of eight over "
             "SGD with B = 16. For each of three pairs of network and batch, tuning chooses, of up "
-            "to 5 learners, "
-            "the fewest within 5% of the highest throughput. The trainings have eight learners, "
-            "where tuning chooses five for their network and batch. In each pair the number "
-            "chosen is the largest tried: more may be faster. "
-            "Adding learners one by one, as the paper does, would have stopped too soon in each "
-            "pair.",
+            "to 5 learners, the fewest within 5% of the highest throughput. The trainings have "
+            "eight learners, where tuning chooses five for their network and batch. In each pair "
+            "the number chosen is the largest tried: more may be faster. Adding learners one by "
+            "one, as the paper does, would have stopped too soon in each pair.",
             "network of one hidden layer, b = 16 5 2 200 samples/s (2 178 to 2 222) 1.83× 3 ",
         ],
     ),

@@ -27,6 +27,7 @@ SPARED = ("state_bytes", "peak_bytes")
 # A worker's part of the optimiser's state beyond its N-th that numbers beside the state, such as
 # Adam's count of steps for each tensor, do not make.
 UNEVEN_FRAC = 0.05
+LEAST_SAVING_FRAC = 0.1  # of DDP's peak: less is not worth advising a longer step for
 
 
 def facts_e1(inputs: Inputs) -> Facts:
@@ -104,10 +105,11 @@ def with_other(ways: list[Row], other: Row | None) -> list[Row]:
 
 
 def elsewhere(lead: Row, other: Row | None, needs: list[Row]) -> Row | None:
-    """Return what `sparing` needs in another cell, where its peak there is measurably another."""
-    if not other or not other["least"] or not lead["sparing"]:
+    """Return what `sparing`, or else `slight`, needs in another cell, if measurably more or less."""
+    named = lead["sparing"] or lead["slight"]
+    if not other or not other["least"] or not named:
         return None
-    own = [row for row in needs if row["way"] == lead["sparing"]["way"] and row["peak_to_ddp"]]
+    own = [row for row in needs if row["way"] == named["way"] and row["peak_to_ddp"]]
     peaks = {row["workers"]: row for row in own if row["peak_bytes"]}
     here, there = (peaks.get(cell["workers"]) for cell in (lead, other))
     if not here or not there:
@@ -197,8 +199,8 @@ def standing(times: list[Row], needs: list[Row]) -> Row:
 
     Each with those that it is not told from; None where DDP's own need is not known. frugal: of the
     way with the least peak and those with hardly more the quickest. sparing: the way with the
-    shortest step of those whose peak is below DDP's; None where that is one of these or the one to
-    take. between: see `between`. outgrown: see `outgrown`.
+    shortest step of those whose peak is a tenth below DDP's or more; None where that is one of
+    these or the one to take. slight: that of those that save less. between: see `between`. outgrown: see `outgrown`.
     """
     fastest = next((row for row in times if row["to_fastest"] is None), times[0])
     tried = {row["way"]: row for row in needs if row["budget_bytes"]}
@@ -213,6 +215,7 @@ def standing(times: list[Row], needs: list[Row]) -> Row:
         least=None,
         frugal=None,
         sparing=None,
+        slight=None,
         between=None,
         as_little=[],
         fitting=None,
@@ -245,7 +248,10 @@ def _in_memory(times: list[Row], needs: list[Row], take: Row) -> dict[str, Any]:
     others = [row for row in as_little if row["way"] != take["way"]]
     frugal = min((least, *others), key=lambda row: float(step[row["way"]]["step_s"]))
     spared = [step[way] for way, row in peaks.items() if row["peak_to_ddp"] == "below"]
-    sparing = min(spared, key=lambda row: row["step_s"], default=None)
+    ddp_bytes, quickest = peaks["ddp"]["peak_bytes"], sorted(spared, key=lambda row: row["step_s"])
+    saved = {way: 1 - row["peak_bytes"] / ddp_bytes for way, row in peaks.items()}
+    sparing = next((row for row in quickest if saved[row["way"]] >= LEAST_SAVING_FRAC), None)
+    slight = next((row for row in quickest if saved[row["way"]] < LEAST_SAVING_FRAC), None)
     if sparing and sparing["way"] in (least["way"], frugal["way"], take["way"]):
         sparing = None
     middle = between(sparing, least, spared, peaks) if sparing else None
@@ -253,6 +259,7 @@ def _in_memory(times: list[Row], needs: list[Row], take: Row) -> dict[str, Any]:
         "least": least,
         "frugal": frugal,
         "sparing": sparing and sparing | _held(sparing["way"], needs),
+        "slight": slight and slight | {"saved_frac": saved[slight["way"]]},
         "between": middle and middle | _held(middle["way"], needs),
         "as_little": as_little,
         "ddp_needs": peaks["ddp"],
