@@ -41,7 +41,7 @@ CASES = [
             "20.5 ms); so are four, sharing devices (2.78×, b = 128). Of one worker's 3.48 s four "
             "save 2.61 s and add 382 ms (214 ms waiting, 76.5 ms loading). This is weak scaling; "
             "strong is",
-            "In short: This is weak scaling, at best 1.67× with two workers and 2.78× with four, sharing devices; strong is worse everywhere.",
+            "In short: Weak scaling: at best 1.67× with two workers and 2.78× with four, sharing devices; strong is worse everywhere.",
             # 0.11 T_1 is 20% loading, and of the rest 20% contention, 10% overhead, 70% exposed.
             "contention (workers slow each other down). At N = 4, b = 128 it is 382 ms, of it 214 "
             "ms waiting and 76.5 ms loading; at N = 2, b = 32 641 ms, of it 359 ms waiting and 128 "
@@ -154,7 +154,7 @@ CASES = [
         says=[
             "Two workers are not measurably faster than one over all b, at best 1.30× (b = 32); "
             "neither are four, sharing devices (1.30×), not measurably different from two. Of one",
-            "In short: This is weak scaling, at best 1.30× with two workers, no measurable gain",
+            "In short: Weak scaling: at best 1.30× with two workers, no measurable gain",
         ],
     ),
     *(
@@ -195,7 +195,7 @@ CASES = [
             "Two workers are faster than one at every b, at best 1.67× (b = 32, one-worker step "
             "20.5 ms); four, sharing devices, at no b measurably faster (1.60×), not measurably "
             "less than two. Of one",
-            "In short: This is weak scaling, at best 1.67× with two workers and 1.60× with four, sharing devices, no measurable gain; strong is worse in three of six cells.",
+            "In short: Weak scaling: at best 1.67× with two workers and 1.60× with four, sharing devices, no measurable gain; strong is worse in three of six cells.",
         ],
     ),
     Case(
@@ -276,7 +276,7 @@ CASES = [
         "two slower",
         lab={"two_worker_factor": 1.5},
         says=[
-            "In short: This is weak scaling, at best 0.667× with two workers and 0.444× with four, sharing devices;",
+            "In short: Weak scaling: at best 0.667× with two workers and 0.444× with four, sharing devices;",
             "Two workers are slower than one at every b, at best 0.667× (b = 32); so are "
             "four, sharing devices (0.444×), slower than two. Of one worker's 6.41 s four "
             "save 4.80 s and add 12.8 s, over half of it waiting. This",
