@@ -195,7 +195,7 @@ CASES = [
             "Two workers are faster than one at every b, at best 1.67× (b = 32, one-worker step "
             "20.5 ms); four, sharing devices, at no b measurably faster (1.60×), not measurably "
             "less than two. Of one",
-            "In short: Weak scaling: at best 1.67× with two workers and 1.60× with four, sharing devices, no measurable gain; strong is worse in three of six cells.",
+            "In short: Weak scaling: at best 1.67× with two workers and 1.60× with four, no measurable gain; strong is worse in three of six cells.",
         ],
     ),
     Case(
