@@ -947,8 +947,9 @@ CASES = [
             )
         },
         says=[
-            "Of the 18 launches that were trained, one ran beside other programs; two (two of the "
-            "advised setting) may have run beside other programs, which is not known."
+            "Of the 18 launches that were trained, one (one of two workers with B = 128) ran "
+            "beside other programs; two (two of one worker with B = 64) may have run beside other "
+            "programs, which is not known."
         ],
     ),
     Case(
@@ -962,7 +963,7 @@ CASES = [
         },
         says=[
             "Other programs ran beside one of the nine launches that timed steps. Of the 18 "
-            "launches that were trained, three (all three of the advised setting) may have run "
+            "launches that were trained, three (three of one worker with B = 64) may have run "
             "beside other programs, which is not known."
         ],
     ),

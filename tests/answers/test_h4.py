@@ -66,11 +66,11 @@ CASES = [
             "(19.7%), next waiting for communication (17.1%). Against that (not tried): load "
             "ahead, with more loading processes, or keep the data ready in memory. Here a small",
             "with SGD, which with as many workers loses most to waiting for communication. The",
-            "exposed the waiting for communication. Stragglers are the time of the slowest copy "
+            "waiting that for communication (exposed). Stragglers are the time of the slowest copy "
             "less the mean of all; Q3.1 counts them as contention.",
             "With four workers the largest loss is loading. Where",
             "Here a small convolutional network with SGD is trained, in Q3.1 a small residual",
-            "computation is $T_1/N$, less the copy, exposed",
+            "computation is $T_1/N$, less the copy, waiting",
             "Rest is the epoch less the sum of its parts. Loading exceeds the next loss, waiting "
             "for communication, by 2.56% to 2.61% of the epoch, over five launches. Loading "
             "and",
@@ -443,7 +443,7 @@ CASES = [
         says=["the largest loss is waiting for communication (21.0%)"],
         never=["alike"],
     ),
-    Case("no copy", edits={SPLIT: where(copy_s=0.0)}, says=["computation is $T_1/N$, exposed"]),
+    Case("no copy", edits={SPLIT: where(copy_s=0.0)}, says=["computation is $T_1/N$, waiting"]),
     Case(
         "a rest below zero",
         edits={SPLIT: where({"workers": 4}, rest_frac=-0.02)},

@@ -41,7 +41,8 @@ CASES = [
             "20.5 ms); so are four, sharing devices (2.78×, b = 128). Of one worker's 3.48 s four "
             "save 2.61 s and add 382 ms (214 ms waiting, 76.5 ms loading). This is weak scaling; "
             "strong is",
-            "In short: Weak scaling: at best 1.67× with two workers and 2.78× with four, sharing devices; strong is worse everywhere.",
+            "In short: Weak scaling: at best 1.67× with two workers and 2.78× with four, sharing "
+            "devices; strong is worse everywhere.",
             # 0.11 T_1 is 20% loading, and of the rest 20% contention, 10% overhead, 70% exposed.
             "contention (workers slow each other down). At N = 4, b = 128 it is 382 ms, of it 214 "
             "ms waiting and 76.5 ms loading; at N = 2, b = 32 641 ms, of it 359 ms waiting and 128 "
@@ -86,17 +87,18 @@ CASES = [
         for numbers, words in (
             (
                 [2, 4],
-                "Two workers are faster than one at b = 128 and 512, at best 1.67× (b = 128, one-worker "
-                "step 44.5 ms); so are four, sharing devices (2.78×",
+                "Two workers are faster than one at b = 128 and 512, at best 1.67× (b = 128, "
+                "one-worker step 44.5 ms); so are four, sharing devices (2.78×",
             ),
             (
                 [2],
-                "Two workers are faster than one at b = 128 and 512, at best 1.67× (b = 128, one-worker "
-                "step 44.5 ms); four, sharing devices, faster at every b (2.78×",
+                "Two workers are faster than one at b = 128 and 512, at best 1.67× (b = 128, "
+                "one-worker step 44.5 ms); four, sharing devices, faster at every b (2.78×",
             ),
             (
                 [4],
-                "(b = 32, one-worker step 20.5 ms); four, sharing devices, faster at b = 128 and 512 (2.78×, b = 128",
+                "(b = 32, one-worker step 20.5 ms); four, sharing devices, faster at b = 128 and "
+                "512 (2.78×, b = 128",
             ),
         )
     ),
@@ -195,7 +197,8 @@ CASES = [
             "Two workers are faster than one at every b, at best 1.67× (b = 32, one-worker step "
             "20.5 ms); four, sharing devices, at no b measurably faster (1.60×), not measurably "
             "less than two. Of one",
-            "In short: Weak scaling: at best 1.67× with two workers and 1.60× with four, no measurable gain; strong is worse in three of six cells.",
+            "In short: Weak scaling: at best 1.67× with two workers and 1.60× with four, no "
+            "measurable gain; strong is worse in three of six cells.",
         ],
     ),
     Case(
@@ -276,7 +279,8 @@ CASES = [
         "two slower",
         lab={"two_worker_factor": 1.5},
         says=[
-            "In short: Weak scaling: at best 0.667× with two workers and 0.444× with four, sharing devices;",
+            "In short: Weak scaling: at best 0.667× with two workers and 0.444× with four, "
+            "sharing devices;",
             "Two workers are slower than one at every b, at best 0.667× (b = 32); so are "
             "four, sharing devices (0.444×), slower than two. Of one worker's 6.41 s four "
             "save 4.80 s and add 12.8 s, over half of it waiting. This",

@@ -66,7 +66,7 @@ AS_MEASURED = Case(
         "bf16 (50.0% of the bytes), 1.10× with fp16 (50.0%) and 1.00× with PowerSGD (10.0%). "
         # 2.67 of 2.69 ms are bytes, and all but 0.13% of the lab's
         "By the fit half the bytes save 49.6% of an all-reduce at N = 2 (1.33 ms of 19.7 ms a "
-        "step) and 49.3% at N = 4 (49.9% to 50.0% of the lab's). A",
+        "step) and 49.3% at N = 4 (of the lab's 49.9% to 50.0%). A",
         "With the lab's ResNet-18 (44.7 MB, not measured) that is mostly bytes (0.0671% to 0.134% "
         "latency). At N = 2 and 4 the fitted rate is 93.",  # 93.75%, to either side
         "% of plain TCP's. Would",
@@ -213,8 +213,8 @@ CASES = [
             )
         },
         says=[
-            "help? Undecided, and with fp16 steps are slower. At N = 2, b = 32 a step takes 1.00× "
-            "(0.90 to 1.30) as long with bf16",
+            "help? Undecided, but with fp16, which slows steps. At N = 2, b = 32 a step takes "
+            "1.00× (0.90 to 1.30) as long with bf16",
             "2.00× (1.98 to 2.02) with fp16 (50.0%) and 1.00× (0.80 to 1.10) with Pow",
         ],
     ),

@@ -181,7 +181,7 @@ PARTS: dict[str, style.Look] = {
     "sharing_frac": ("contention", style.COLOURS[2], "----"),
     "stragglers_frac": ("stragglers", style.COLOURS[3], "xxxx"),
     "overhead_frac": ("overhead of DDP", style.INK, "\\\\\\\\"),
-    "exposed_frac": ("exposed communication", style.COLOURS[1], "////"),
+    "exposed_frac": ("waiting for communication", style.COLOURS[1], "////"),
     "rest_frac": ("rest", style.INK, "++++"),  # dots would be half a megabyte of circles
 }
 

@@ -226,22 +226,21 @@ def trained_ratios(move: Row, take: Row, trained: list[Row]) -> dict[str, Value 
 def beside_others(inputs: Inputs, trained: list[Row]) -> dict[str, Any]:
     """Return how many of the launches that were trained a machine may have disturbed, by quietness.
 
-    advised: how many of these are of the advised setting, of `of`. grid_disturbed: of the
-    launches that timed steps, how many were.
+    unquiet: with the settings that they are of, each with how many (`launches`). grid_disturbed: of
+    the launches that timed steps, how many were.
     """
     grid = {run for row in inputs.rows("step_grid") for run in row.runs}
-    launches = {run: row["advised"] for row in trained for run in row.runs}
     found = {
-        kind: [launches[run] for run in inputs.runs_judged(kind) & launches.keys()]
+        kind: [
+            row | {"launches": len(own)}
+            for row in trained
+            if (own := inputs.runs_judged(kind) & set(row.runs))
+        ]
         for kind in UNQUIET
     }
     return {
-        "launches": len(launches),
-        "unquiet": [
-            (kind, Row(all=len(own), advised=sum(own), of=sum(launches.values())))
-            for kind, own in found.items()
-            if own
-        ],
+        "launches": len({run for row in trained for run in row.runs}),
+        "unquiet": [(kind, settings) for kind, settings in found.items() if settings],
         "grid_disturbed": len(grid & inputs.runs_judged("disturbed")),
         "grid_launches": len(grid),
     }

@@ -22,7 +22,7 @@ PARTS: dict[str, style.Look] = {
     "compute_frac": ("computation of one alone", style.COLOURS[0], ""),
     "contention_frac": ("contention", style.COLOURS[2], "----"),
     "overhead_frac": ("overhead of DDP", style.INK, "\\\\\\\\"),
-    "exposed_frac": ("exposed communication", style.COLOURS[1], "////"),
+    "exposed_frac": ("waiting for communication", style.COLOURS[1], "////"),
 }
 NOISE = "dotted: may be zero"  # its interval covers zero
 
