@@ -101,7 +101,7 @@ CASES = [
             "small batch (92.0%); twice the epochs lift it further (89.0%). Linear scaling "
             "multiplies",
             "section 2.1). Gradual warm-up raises the rate",
-            "section 2.2). Zero gamma adds",
+            "section 2.2). Zero gamma (zero gains) adds",
             "section 5.1). Longer training gives",
             "All remedies use the large batch (B = 2048)",
             "after 5 epochs; the exception is longer training, with 10, which therefore costs",

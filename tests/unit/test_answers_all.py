@@ -177,9 +177,9 @@ def test_the_summary_has_a_line_of_each_question_with_a_number():
 
 
 def test_a_line_of_the_summary_turns_with_the_data():
-    for factor, words in ((1.5, "Two workers are slower"), (0.3, "Four workers are faster")):
+    for factor, words in ((1.5, "at best 0.667"), (0.3, "at best 3.33")):
         found = answer_one("Q2", Inputs(*lab(two_worker_factor=factor)))
-        assert found.short.startswith(words)
+        assert words in found.short
 
 
 def test_a_study_that_the_configuration_leaves_out_is_said_to_be_left_out():
