@@ -536,6 +536,22 @@ def test_the_batch_that_keeps_the_accuracy_stands_beside_that_of_the_sweep() -> 
     assert "by accuracy too" not in text_of(crowded)
 
 
+def test_what_the_batch_that_h1_advises_would_gain_is_predicted_where_h3_gains_nothing() -> None:
+    """99 samples/s of b = 512 are 5.17 s a step, to which four workers add 6 ms (4 / 1.0 - 1)."""
+    words = (
+        "With H1's b = 512, a step of 5.17 s, the same a would give H3's four 3.99× (predicted, "
+        "not run)."
+    )
+    advised = "assignment_utilisation", _fastest(0.5)
+    level = gains(("Q2", 40, 3.0), ("H3", 6, 1.0), ("E2", 1, 0.5))
+    assert words in plain(text_of(page(level, advised)))
+    for faster in (gains(("Q2", 40, 3.0), ("H3", 6, 1.5), ("E2", 1, 0.5)), None):
+        others = (
+            [advised, faster] if faster else [level, ("assignment_utilisation", _fastest(0.99))]
+        )
+        assert "the same a would give" not in text_of(page(*others))
+
+
 def test_speed_ups_are_spoken_of_where_some_are_measured() -> None:
     words = "Speed-ups are null until they are measured there."
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from builders import Tables, full_lab
-from cases import Case, Edit, only, says, where, without
+from cases import Case, Edit, around, both, only, says, where, without
 
 NAN = float("nan")
 OFF, ON = {"arm": "no_broadcast"}, {"arm": "broadcast"}
@@ -44,7 +44,29 @@ def _spreads(off: Sequence[int], on: Sequence[int], images: int | None = 2_000) 
     return tables | {"replicas": replicas, "runs": runs.astype(tables["runs"].dtypes)}
 
 
+WAITS = {"buffer_bytes": 100, "forward_wait_side": "above"}
 CASES = [
+    *(
+        Case(
+            f"a forward pass that waits {side}",
+            edits={
+                "waiting_phases": both(
+                    where(**WAITS, **around("forward_wait_s", wait_s, 0.01)),
+                    where({"workers": 2, "per_worker_batch": 32}, forward_wait_s=0.2),
+                )
+            },
+            says=[words] if words else [],
+            never=[] if words else ["Leaving the broadcast out"],
+        )
+        for side, wait_s, words in (
+            (
+                "where buffers are sent",
+                0.1,
+                "would save an epoch of two workers 100 ms to 200 ms at most (Q3.1: waiting",
+            ),
+            ("nowhere", 0.0, None),
+        )
+    ),
     Case(
         "drift and spread",
         says=[

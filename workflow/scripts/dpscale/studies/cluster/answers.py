@@ -82,7 +82,24 @@ def _gained(inputs: Inputs) -> dict[str, Any]:
         "lines": lines,
         "gains_by": gains_by(gains, lines, every),
         "exception": exception(every),
+        "foreseen": foreseen(gains, inputs),
     }
+
+
+def foreseen(gains: list[Row], inputs: Inputs) -> Row | None:
+    """Return what H3's workers would gain with the batch that H1 advises, were they to add as much.
+
+    step_s: of one worker with that batch, by H1's throughput; gain_ratio: N c / (c + a). None where
+    they gain already, where H1 advises no larger batch than theirs or where that was not timed.
+    """
+    batch = advised_batch(inputs)
+    row = next((row for row in gains if row["question"] == "H3" and row["pace"] != "above"), None)
+    advised = inputs.rows("assignment_utilisation", per_worker_batch=batch, status="complete")
+    if not (row and batch and advised) or batch <= row["per_worker_batch"]:
+        return None
+    step_s, runs = batch / advised[0]["samples_per_s"], [*row.runs, *advised[0].runs]
+    found = {"step_s": step_s, "runs": " ".join(runs), "per_worker_batch": batch}
+    return Row(found, gain_ratio=row["workers"] * step_s / (step_s + row["added_step_s"]))
 
 
 def _timed_on_gpus(inputs: Inputs) -> bool:
