@@ -37,7 +37,7 @@ CASES = [
             "120 (340 s) with one worker and 760 (135 s) with four workers: about a quarter of "
             "the steps, and sooner. Seconds are scaled from 4 epochs. B",
             "and the evaluation after each epoch, not the start-up.",
-            "In short: The assignment's full run is 18 750 steps; here (D = 10 000) it is 760 "
+            "In short: The assignment's full run is 18 720 steps; here (D = 10 000) it is 760 "
             "with four workers, 135 s scaled from 4 epochs.",
             "the 16 images left over, drawn anew in each epoch, are dropped (drop-last)",
             "The steps counted in the records are those computed.",
@@ -86,7 +86,7 @@ CASES = [
         edits=_trainings({"workers": 1}, train_samples=60_000, full_run_steps=18_720),
         says=[
             "18 720 steps (18 760 with partial batches, 18 750 by division)",
-            "In short: The assignment's full run is 18 750 steps; here it is 760 with",
+            "In short: The assignment's full run is 18 720 steps; here it is 760 with",
         ],
     ),
     Case(

@@ -147,7 +147,8 @@ CASES = [
             edits={"assignment": speedup([2, 4], low, value, high)},
             says=[
                 f"With b = 128 four workers do not train measurably faster than one: "
-                f"{value:.3f}× ({low:.3f} to {high:.3f}), scaling efficiency 62.9%; two likewise ({value:.3f}×, efficiency 80.2%). Test",
+                f"{value:.3f}× ({low:.3f} to {high:.3f}), scaling efficiency 62.9%; two likewise "
+                f"({value:.3f}×, efficiency 80.2%). Test",
                 f"In short: Here four workers do not train measurably faster than one "
                 f"({value:.3f}×); test accuracy",
                 "Two and four workers are not measurably faster; hollow",
@@ -234,7 +235,7 @@ CASES = [
             says=[
                 f"efficiency goes: with four workers 50.0% of an epoch is {words}."
                 if part in ("load", "copy")
-                else f"{words.capitalize().replace('ddp', 'DDP')} takes 50.0% of an epoch of four (H4)."
+                else f"{words[1:]} takes 50.0% of an epoch of four (H4)."
             ],
         )
         for part, words in LOSSES.items()

@@ -71,9 +71,9 @@ CASES = [
             "With four workers the largest loss is loading. Where",
             "Here a small convolutional network with SGD is trained, in Q3.1 a small residual",
             "computation is $T_1/N$, less the copy, waiting",
-            "Rest is the epoch less the sum of its parts. Loading exceeds the next loss, waiting "
-            "for communication, by 2.56% to 2.61% of the epoch, over five launches. Loading "
-            "and",
+            "Rest is the epoch less the sum of its parts. With four workers loading exceeds the "
+            "next loss, waiting for communication, by 2.56% to 2.61% of the epoch, over five "
+            "launches. Loading and",
             " 17.1% (16.9 to 17.3) 0.300%",
             "paired by launch",
         ],
@@ -147,7 +147,8 @@ CASES = [
                 ),
             },
             says=[
-                f"(50.0%), next loading (19.7%). Twice the batch (b = 256, not 128) {does}. Here a small"
+                f"(50.0%), next loading (19.7%). Twice the batch (b = 256, not 128) {does}. Here "
+                f"a small"
             ],
             never=["(not tried)"],
         )
@@ -450,7 +451,7 @@ CASES = [
         says=[
             "the sum of its parts. Where it is below zero, the parts together exceed the epoch: "
             "the epoch was timed with loading, all parts but loading and the copy without it. So "
-            "the shares are uncertain by as much. Loading",
+            "the shares are uncertain by as much. With",
             "over five launches. The rest with four workers is smaller than that, so the lead "
             "stands. ",
             "loading; a rest left of zero is negative: the parts together exceed the epoch. Where",
@@ -657,8 +658,8 @@ CASES = [
             (
                 "alike",
                 where(),
-                "The largest loss is loading: 19.9% of an epoch with two workers, 19.7% with four, "
-                "sharing devices. Against that (not tried): load",
+                "At b = 128 the largest loss is loading: 19.9% of an epoch with two workers, "
+                "19.7% with four, sharing devices. Against that (not tried): load",
             ),
             (
                 "with another loss",

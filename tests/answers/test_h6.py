@@ -37,9 +37,10 @@ CASES = [
         says=[
             "On one node the best is one worker, 95.0%, above two and four workers (93.0% to "
             "94.0%); two nodes were not run. The 99.02% published for two workers on two nodes is "
-            "likely mislabelled: its 3 120 steps fit six workers (two make 9 360); of the others "
-            "the best is 99.05% (98.86 to 99.24) with six. As many workers make the same updates "
-            "on two nodes as on one: the same accuracy is expected, not tested. The table has",
+            "likely mislabelled: its 3 120 steps fit six workers (two make 9 360); of rows "
+            "without a contradiction the best is 99.05% (98.86 to 99.24) with six. As many "
+            "workers make the same updates on two nodes as on one: the same accuracy is expected, "
+            "not tested. The table has",
             "In short: Two nodes were not run; best on one: one worker, 95.0%, above two and four",
             "Of 2 such comparisons",
             "The table has what others published for two nodes of GPUs, whose model is not named, "
@@ -155,7 +156,7 @@ CASES = [
         edits={PUBLISHED: where({**STEPS, "workers": 2}, published=4680.0)},
         says=[
             "two nodes is likely mislabelled: its 4 680 steps fit four workers (two make 9 360); "
-            "of the others the best",
+            "of rows without a contradiction the best",
             "117 an epoch: 60 000/(128 · 117) = 4.01, at most four workers.",
         ],
     ),
@@ -164,7 +165,7 @@ CASES = [
         edits={PUBLISHED: second_steps},
         says=[
             "99.02% published for two workers on two nodes is likely mislabelled: its 3 120 steps "
-            "fit six workers (two make 9 360); of the others the best",
+            "fit six workers (two make 9 360); of rows without a contradiction the best",
             "Published for six workers are 2 340 steps in 40 epochs, 58.5 an epoch: 60 000/(128 · "
             "58.5) = 8.01, at most eight workers. The accuracy",
             "The accuracy published for six workers on two nodes, 99.05%, may then be of eight "

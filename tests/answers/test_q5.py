@@ -112,8 +112,7 @@ CASES = [
         "a loss above at the end",
         lab=_ended(train_loss=[0.9, 0.91]),
         says=[
-            "epochs without it training loss is higher, test accuracy 81.6% (with it 86.5%, "
-            "measurably more).",
+            "epochs without it test accuracy is 81.6% (with it 86.5%, measurably more).",
             "The training loss without set_epoch is higher in epoch 3, and not measurably "
             "different in the others; at the end it is 0.905 (0.844 to 0.971) without set_epoch",
             "trained on; no arm isolates why it differs.",
@@ -125,7 +124,7 @@ CASES = [
             f"a loss below and an accuracy {words}",
             lab=_ended(train_loss=[0.1, 0.101], test_accuracy_frac=test),
             says=[
-                "epochs without it training loss is lower, test accuracy ",
+                "epochs without it test accuracy is ",
                 "The training loss without set_epoch is lower in epoch 3",
                 f"(with it 86.5%, {sentence}).",
                 "trained on; no arm isolates why it is lower. A lower training loss is not a "

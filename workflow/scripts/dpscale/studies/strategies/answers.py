@@ -105,7 +105,7 @@ def with_other(ways: list[Row], other: Row | None) -> list[Row]:
 
 
 def elsewhere(lead: Row, other: Row | None, needs: list[Row]) -> Row | None:
-    """Return what `sparing`, or else `slight`, needs in another cell, if measurably more or less."""
+    """Return what `sparing`, else `slight`, needs in another cell, if measurably more or less."""
     named = lead["sparing"] or lead["slight"]
     if not other or not other["least"] or not named:
         return None
@@ -198,8 +198,8 @@ def standing(times: list[Row], needs: list[Row], everywhere: list[Row]) -> Row:
     """Return which ways are best at one N: in time, in memory, and in the batch that fits.
 
     Each with those that it is not told from; None where DDP's own need is not known. frugal: of the
-    way with the least peak and those with hardly more, at no other N (`everywhere`) measurably more,
-    the quickest. sparing: the way with the shortest step of those whose peak is a tenth below DDP's
+    way with the least peak and those with hardly more, at no N (`everywhere`) measurably more, the
+    quickest. sparing: the way with the shortest step of those whose peak is a tenth below DDP's
     or more; None where that is one of these or the one to take. slight: that of those that save
     less. between: see `between`. outgrown: see `outgrown`.
     """
