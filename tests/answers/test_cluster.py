@@ -45,10 +45,14 @@ def test_what_is_of_the_machine_does_not_carry_over() -> None:
         (
             400.0,
             "needs 37.9% fewer than 128 (ideally 50.0%); at 90% efficiency two workers reach the "
-            "goal 1.45× as soon as one, below 62.1% later. Yours differs",
+            "goal 1.45× as soon as one, below 62.1% later (Q2's two reached 83.3%). Yours differs",
         ),
         # 0.971 of the steps, at 90% of the pace.
-        (8.0, "even at 90% efficiency two workers reach the goal later than one (0.927×). Yours"),
+        (
+            8.0,
+            "even at 90% efficiency two workers reach the goal later than one (0.927×) (Q2's two "
+            "reached 83.3%). Yours",
+        ),
     ],
 )
 def test_an_efficiency_is_worth_what_its_batch_saves_in_steps(b_crit: float, says: str) -> None:
@@ -389,10 +393,20 @@ def test_lars_is_not_the_rate_of_the_reference() -> None:
 @pytest.mark.parametrize(
     ("of_s2", "of_q4", "of_gains", "says"),
     [
-        (-0.4, -0.02, 0.0, "Gradual warm-up gained 40.0 points in S2 and cost 2.00 in Q4.2."),
-        (0.4, 0.0, 0.0, "Gradual warm-up cost 40.0 points in S2."),
+        (
+            -0.4,
+            -0.02,
+            0.0,
+            "Gradual warm-up gained 40.0 points in S2 (gains of one) and cost 2.00 in Q4.2.",
+        ),
+        (0.4, 0.0, 0.0, "Gradual warm-up cost 40.0 points in S2 (gains of one)."),
         (0.0, 0.02, 0.0, "Gradual warm-up gained 2.00 points in Q4.2."),
-        (0.0, 0.0, -0.2, "Zero gains beside warm-up cost 20.0 points in Q4.2: try without them."),
+        (
+            0.0,
+            0.0,
+            -0.2,
+            "Zero gains beside warm-up cost 20.0 points in Q4.2: train with and without them.",
+        ),
         (
             0.0,
             0.02,
@@ -404,8 +418,9 @@ def test_lars_is_not_the_rate_of_the_reference() -> None:
             0.4,
             -0.02,
             -0.2,
-            "Gradual warm-up cost 40.0 points in S2 and 2.00 in Q4.2; zero gains beside warm-up "
-            "cost 20.0 points in Q4.2: try without them.",
+            "Gradual warm-up cost 40.0 points in S2 (gains of one) and 2.00 in Q4.2; zero gains "
+            "beside warm-up "
+            "cost 20.0 points in Q4.2: train with and without them.",
         ),
         (0.0, 0.0, 0.0, None),
     ],
@@ -600,9 +615,12 @@ def test_a_batch_is_named_where_the_sweep_shows_one(shape, says) -> None:
             "A larger global batch N · b saves ever fewer steps: by S1's fit (one hidden layer, "
             "plain SGD; critical batch size 40.1) B = 256 needs 11.9% fewer than 128 (ideally "
             "50.0%); at 90% efficiency two workers reach the goal 1.02× as soon as one, below "
-            "88.1% later. Yours differs: measure its noise scale (here ",
+            "88.1% later (Q2's two reached 83.3%). Yours differs: measure its noise scale (here ",
         ),
-        ({"noise_scale": math.nan}, "as one, below 88.1% later. Yours differs: measure it."),
+        (
+            {"noise_scale": math.nan},
+            "as one, below 88.1% later (Q2's two reached 83.3%). Yours differs: measure it.",
+        ),
         ({"b_crit": math.nan}, None),
     ],
 )

@@ -259,6 +259,57 @@ CASES = [
             (5.5, 6.0, ["With four workers ZeRO-1 spares"], ["ZeRO-1 holds"]),
         )
     ),
+    *(
+        Case(
+            f"ZeRO-1 holds {peak:g} S of DDP's 6 S with two workers",
+            lab=lab,
+            edits={
+                "strategy_needs": needing(
+                    {"way": "zero1", "workers": 2}, peak_bytes=round(peak * S)
+                )
+            },
+            says=says,
+            never=never,
+        )
+        for peak, says, never in (
+            (
+                5.7,
+                [
+                    "take FSDP2 without resharding (12.2 MiB a worker, not 22.9 MiB; a step 2.40× "
+                    "as long), then FSDP2 (11.4 MiB; 3.00× as long).",
+                    "ZeRO-1 saves only 5.00% of DDP's memory, for a step 1.20× as long.",
+                ],
+                ["take ZeRO-1"],
+            ),
+            (5.3, ["take ZeRO-1 (20.2 MiB a worker, not 22.9 MiB;"], ["saves only"]),
+        )
+    ),
+    *(
+        Case(
+            f"FSDP2 without resharding holds as little with two workers, with four {name}",
+            lab=lab,
+            edits={
+                "strategy_needs": both(
+                    where({"way": "fsdp_kept", "workers": 2}, peak_bytes=3 * S),
+                    needing({"way": "fsdp_kept", "workers": 4}, peak_bytes=round(peak * S)),
+                )
+            },
+            says=says,
+            never=never,
+        )
+        for name, peak, says, never in (
+            (
+                "more",
+                3.2,
+                [
+                    "With four workers FSDP2 without resharding holds 12.2 MiB, more than FSDP2 "
+                    "(11.4 MiB)."
+                ],
+                [],
+            ),
+            ("as little too", 3.0, [], ["more than FSDP2"]),
+        )
+    ),
     Case(
         "gradient accumulation holds the least",
         lab=lab,

@@ -557,7 +557,8 @@ CASES = [
             )
         },
         says=[
-            "Buffers take at most 200 ms of that, the all-reduces alone 500 ms.",
+            "Buffers take at most 200 ms of that, the all-reduces alone 500 ms; the rest was not "
+            "isolated.",
             "Of an epoch's waiting 200 ms with two workers and 200 ms to 300 ms with four lengthen "
             "the forward pass, before which DDP broadcasts 40.0 kB of buffers (Q6): their latency,",
         ],

@@ -143,8 +143,8 @@ CASES = [
             "zero gamma and longer training raise the large batch's test accuracy.",
             "Scale the rate linearly, warm up and begin with zero gamma, here 16× to 1.6: that "
             "lifts",
-            "epochs, 5.00 points short of the small batch (92.0%); twice the epochs do as well "
-            "(89.0%).",
+            "epochs, 5.00 points short of the small batch (92.0%); twice the epochs reach 89.0%, "
+            "not measurably different.",
             "Warm-up on top of linear scaling costs 3.50 points of test accuracy and zero gamma on "
             "top of both gains 9.50 points. No arm isolates why warm-up costs accuracy. The rule",
             "In training the picture differs: linear scaling with warm-up with a training loss of "
@@ -431,7 +431,7 @@ CASES = [
         says=[
             "Scale the rate linearly, here 16× to 1.6: that lifts the large batch's test accuracy "
             "by 13.0 points, to 90.0%, in as many epochs, 2.00 points short of the small batch "
-            "(92.0%); twice the epochs do as well (",
+            "(92.0%); twice the epochs reach",
             "Warm-up on top of linear scaling costs 5.00 points of test accuracy and zero gamma on "
             "top of both costs a further 35.0 points. Goyal",
             "No arm isolates either cause.",

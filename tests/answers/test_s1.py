@@ -92,7 +92,8 @@ CASES = [
         says=[
             "Doubling B saves 46.2% of steps up to B = 16 (ideally 50%), 6.06% beyond "
             "256 (medians of three searches' doublings). By the fits it saves under 40%, the end "
-            "of perfect scaling, from B = 10.0 to 30.2 and under 10% from 161 to 483. Nesterov "
+            "of perfect scaling, beyond B = 10.0 to 30.2 and under 10% beyond 161 to 483. "
+            "Nesterov "
             "momentum raises the critical batch size (one hidden layer: 40.1) 3.01×. With plain "
             "SGD (one hidden layer) perfect scaling ends at B = 10.0 (40% saved), maximal data "
             "parallelism begins at 161 (10%). From 16 to 256 each doubling saved 15.0% to 33.0%. "
@@ -443,8 +444,8 @@ CASES = [
         "momentum shortens it",
         lab=searched(other=10.0),
         says=[
-            "By the fits it saves under 40%, the end of perfect scaling, from B = 2.52 to 10.0 "
-            "and under 10% from 40.3 to 161. Nesterov momentum lowers the critical batch size "
+            "By the fits it saves under 40%, the end of perfect scaling, beyond B = 2.52 to 10.0 "
+            "and under 10% beyond 40.3 to 161. Nesterov momentum lowers the critical batch size "
             "(one hidden layer: 40.1) 0.251×. With plain SGD",
             "With momentum the critical batch size is smaller (0.251× (0.235 to 0.267)).",
             "needs fewer steps (",
@@ -533,7 +534,7 @@ CASES = [
         "perfect scaling of which no claim was judged",
         edits={"published_steps_to_goal": without(claim="small")},
         says=[
-            "the end of perfect scaling, from B = 10.0 to 30.2 and under 10% from 161 to 483. "
+            "the end of perfect scaling, beyond B = 10.0 to 30.2 and under 10% beyond 161 to 483. "
             "Nesterov momentum raises the critical batch size (one hidden layer: 40.1) 3.01×. "
             "With plain SGD"
         ],
@@ -554,7 +555,7 @@ CASES = [
             lab=searched(every=EVERY),
             edits={"goal_contrasts": contrasts({"contrast": "optimizer", "model": "mlp"}, **ratio)},
             says=[
-                f"the end of perfect scaling, from B = 10.0 and under 10% from 161. Momentum "
+                f"the end of perfect scaling, beyond B = 10.0 and under 10% beyond 161. Momentum "
                 f"{verdict}. With plain SGD"
             ],
         )

@@ -74,7 +74,8 @@ def facts_closing(inputs: Inputs) -> Facts:
 def _gained(inputs: Inputs) -> dict[str, Any]:
     """Return what several workers gain and add beside the step of one, the longest step first."""
     every = [row for row in inputs.rows("worker_gains") if row["pace"] in RANK]
-    gains = sorted((row for row in every if row["largest"]), key=lambda row: -row["step_s"])
+    largest = [row | {"efficiency": efficiency(row)} for row in every if row["largest"]]
+    gains = sorted(largest, key=lambda row: -row["step_s"])
     lines = [rows for _, rows in by(every, "question") if rows[1:]]
     return {
         "gains": gains,
@@ -84,6 +85,14 @@ def _gained(inputs: Inputs) -> dict[str, Any]:
         "exception": exception(every),
         "foreseen": foreseen(gains, inputs),
     }
+
+
+def efficiency(row: Row) -> Value:
+    """Return the share of N times one worker's pace that N workers come to."""
+    share = row["speedup_ratio"] / row["workers"]
+    return row.value("speedup_ratio", "ratio").model_copy(
+        update={"value": share, "unit": "fraction", "low": None, "high": None}
+    )
 
 
 def foreseen(gains: list[Row], inputs: Inputs) -> Row | None:

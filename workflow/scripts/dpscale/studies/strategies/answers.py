@@ -44,12 +44,13 @@ def facts_e1(inputs: Inputs) -> Facts:
     said: dict[str, Any] = {"rows": rows, "needs": measured}
     if not missing:
         cells = [
-            standing(own, [row for row in measured if row["workers"] == workers], measured)
+            standing(own, [row for row in measured if row["workers"] == workers])
             for workers, own in timed.items()
         ]
         lead = leading(cells)
         lead |= {"beside": (other := beside(cells, lead)), "ways": with_other(lead["ways"], other)}
         lead["elsewhere"] = elsewhere(lead, other, measured)
+        lead["outdone"] = outdone(lead, other, measured)
         trained = inputs.tidy_rows("runs", run=lead["fastest"].runs[0])[0]
         looked = inputs.tidy_rows("runs", study="strategies", kind="sharing")
         said |= {
@@ -116,6 +117,16 @@ def elsewhere(lead: Row, other: Row | None, needs: list[Row]) -> Row | None:
         return None
     less, more = sorted((here["peak_bytes"], there["peak_bytes"]))
     return there if more > (1 + max(_looks(needs), default=0.0)) * less else None
+
+
+def outdone(lead: Row, other: Row | None, needs: list[Row]) -> Row | None:
+    """Return what `frugal` needs in another cell, where another way measurably needs less there."""
+    if not other or not other["least"] or not lead["frugal"]:
+        return None
+    own = [
+        row for row in needs if row["workers"] == other["workers"] and row["peak_rank"] == "more"
+    ]
+    return next((row for row in own if row["way"] == lead["frugal"]["way"]), None)
 
 
 def sides(cell: Row, lead: Row) -> tuple[Any, ...]:
@@ -194,14 +205,14 @@ def _whole(times: list[Row]) -> bool:
     return times[0]["way"] == "ddp" and all(row["step_s"] is not None for row in times)
 
 
-def standing(times: list[Row], needs: list[Row], everywhere: list[Row]) -> Row:
+def standing(times: list[Row], needs: list[Row]) -> Row:
     """Return which ways are best at one N: in time, in memory, and in the batch that fits.
 
     Each with those that it is not told from; None where DDP's own need is not known. frugal: of the
-    way with the least peak and those with hardly more, at no N (`everywhere`) measurably more, the
-    quickest. sparing: the way with the shortest step of those whose peak is a tenth below DDP's
-    or more; None where that is one of these or the one to take. slight: that of those that save
-    less. between: see `between`. outgrown: see `outgrown`.
+    way with the least peak and those with hardly more the quickest. sparing: the way with the
+    shortest step of those whose peak is a tenth below DDP's or more; None where that is one of
+    these or the one to take. slight: that of those that save less. between: see `between`.
+    outgrown: see `outgrown`.
     """
     fastest = next((row for row in times if row["to_fastest"] is None), times[0])
     tried = {row["way"]: row for row in needs if row["budget_bytes"]}
@@ -225,8 +236,7 @@ def standing(times: list[Row], needs: list[Row], everywhere: list[Row]) -> Row:
         ended=next((row for row in needs if row["status"] == "out_of_memory"), None),
         unsearched=[row for row in times if tried and row["way"] not in tried],
     )
-    more = {row["way"] for row in everywhere if row["peak_rank"] == "more"}
-    found |= _in_memory(times, needs, found["take"], more)
+    found |= _in_memory(times, needs, found["take"])
     most = next((row for row in tried.values() if row["batch_rank"] == "most"), None)
     if most and most["fits_batch"] and not found["unsearched"]:
         found |= {
@@ -239,20 +249,16 @@ def standing(times: list[Row], needs: list[Row], everywhere: list[Row]) -> Row:
     return found
 
 
-def _in_memory(times: list[Row], needs: list[Row], take: Row, more: set[str]) -> dict[str, Any]:
-    """Return which ways of one N hold little; nothing where DDP's own need is not known.
-
-    more: ways that hold measurably more than the least at some N.
-    """
+def _in_memory(times: list[Row], needs: list[Row], take: Row) -> dict[str, Any]:
+    """Return which ways of one N hold little; nothing where DDP's own need is not known."""
     step = {row["way"]: row for row in times}
     peaks = {row["way"]: row for row in needs if row["peak_bytes"] and row["way"] in step}
     least = next((row for row in peaks.values() if row["peak_rank"] == "least"), None)
     if least is None or "ddp" not in peaks:
         return {}
     as_little = [row for row in peaks.values() if row["peak_rank"] == "near"]
-    others = [least, *(row for row in as_little if row["way"] != take["way"])]
-    others = [row for row in others if row["way"] not in more] or others
-    frugal = min(others, key=lambda row: float(step[row["way"]]["step_s"]))
+    others = [row for row in as_little if row["way"] != take["way"]]
+    frugal = min((least, *others), key=lambda row: float(step[row["way"]]["step_s"]))
     spared = [step[way] for way, row in peaks.items() if row["peak_to_ddp"] == "below"]
     ddp_bytes, quickest = peaks["ddp"]["peak_bytes"], sorted(spared, key=lambda row: row["step_s"])
     saved = {way: 1 - row["peak_bytes"] / ddp_bytes for way, row in peaks.items()}
