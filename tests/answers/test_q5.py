@@ -152,7 +152,7 @@ CASES = [
             (
                 "alike",
                 [0.86, 0.87],
-                "no measurable difference yet",
+                "no measurable difference",
                 "no measurable difference yet",
                 "the test accuracies show no measurable difference",
             ),
