@@ -329,7 +329,7 @@ def scaled(of_q4: float, of_h5: float, of_s2: float) -> str:
     [
         (
             (0.05, 0.04, 0.0),
-            "Scale the rate up to 8 times, as far as S2 kept the error, and try it unscaled too "
+            "Scale the rate up to 8 times, as S2 could, and try it unscaled too "
             "(the lab's two workers with b = 128: 0.2 and 0.1): scaling helped at 16× (Q4.2) and "
             "4× (H5, Adam) and cost accuracy at 32× (S2).",
         ),
@@ -356,7 +356,7 @@ def test_a_rate_that_scaling_nowhere_made_worse_is_scaled() -> None:
         **around("test_accuracy_difference_frac", 0.05, 0.01),
     )
     said = plain(text_of(page(unlost, ("assignment", gained), ("large_batch", better))))
-    assert "8 times, as far as S2 kept the error, and try it unscaled too (the lab's two" in said
+    assert "8 times, as S2 could, and try it unscaled too (the lab's two" in said
     unsaid = page(
         ("lr_scaling_elbow", without_rows), ("assignment", gained), ("large_batch", better)
     )
@@ -506,7 +506,7 @@ def test_a_run_of_the_lab_has_its_speed_ups_beside_the_formulas() -> None:
     after = cells(page(("lab_cells", where(speedup_ratio=1.5, checked="measured"))))
     captions = [one.caption for one in page().tables]
     assert any(
-        "at the same multiple of the reference batch (B = 32 there, 128 of the lab)." in one
+        "at the same multiple of the reference batch (B = 32, 128 of the lab)." in one
         for one in captions
     )
     assert not any("speedup_ratio" in row for row in before)
@@ -649,8 +649,7 @@ def test_workers_are_added_by_the_step_of_one_with_nothing_hidden_and_with_all()
     assert (
         "3. By bytes alone 90% efficiency takes a step of 3.22 ms (two workers) or 4.83 ms (four) "
         "where all of an all-reduce overlaps with computation and of 32.2 ms or 48.3 ms where "
-        "nothing does; at the share of TCP's rate that the largest messages reached here (93.1% "
-        "at N = 2 and 92.4% at N = 4) of 34.6 ms or 52.3 ms."
+        "nothing does (34.6 ms or 52.3 ms at the share of TCP's rate reached here)."
     ) in plain(text_of(found))
     unknown = page(("lab_cells", where({"workers": 2}, reached_step_s=math.nan)))
     assert "of 32.2 ms or 48.3 ms where nothing does. 4. Expect" in plain(text_of(unknown))
