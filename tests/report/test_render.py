@@ -372,7 +372,7 @@ def test_the_first_page_says_which_networks_learn_which_data_in_each_part(make_r
     data = "scikit-learn&#39;s digits of 8x8 pixels"
     scope = " ".join(text[text.index('<p class="scope">') :].split("</p>")[0].split())
     assert scope == (
-        f'<p class="scope">All parts train on {data}: part 1 a network of one hidden layer; '
+        f'<p class="scope">All trainings use {data}: part 1 a network of one hidden layer; '
         "part 2 a network of one hidden layer; part 3 a network of one hidden layer."
     )
 
@@ -400,7 +400,7 @@ def test_a_run_that_could_not_begin_says_nothing_of_what_is_trained(make_report)
     given = [one.model_copy(update={"values": values}) for one in lab_answers()]
     text = page_of(make_report(answers=given, runs=runs))
     assert "given network" not in text
-    assert "All parts train on net.py: part 1 Net;" in text.replace("\n", " ")
+    assert "All trainings use net.py: part 1 Net;" in text.replace("\n", " ")
 
 
 @pytest.mark.parametrize("medium", ["html", "pdf"])
