@@ -103,11 +103,12 @@ def foreseen(gains: list[Row], inputs: Inputs) -> Row | None:
     """
     batch = advised_batch(inputs)
     row = next((row for row in gains if row["question"] == "H3" and row["pace"] != "above"), None)
-    advised = inputs.rows("assignment_utilisation", per_worker_batch=batch, status="complete")
-    if not (row and batch and advised) or batch <= row["per_worker_batch"]:
+    used = inputs.rows("assignment_utilisation", per_worker_batch=batch, status="complete")
+    timed = [one for one in used if one["samples_per_s"]]
+    if not (row and batch and timed) or batch <= row["per_worker_batch"]:
         return None
-    step_s, runs = batch / advised[0]["samples_per_s"], [*row.runs, *advised[0].runs]
-    found = {"step_s": step_s, "runs": " ".join(runs), "per_worker_batch": batch}
+    step_s, runs = batch / timed[0]["samples_per_s"], " ".join([*row.runs, *timed[0].runs])
+    found = {"step_s": step_s, "runs": runs, "per_worker_batch": batch}
     return Row(found, gain_ratio=row["workers"] * step_s / (step_s + row["added_step_s"]))
 
 
