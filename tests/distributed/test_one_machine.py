@@ -98,7 +98,12 @@ def addresses(process: int) -> tuple[set[str], set[str]]:
             sockets = psutil.Process(one).net_connections("inet")
         except psutil.Error:  # it has just ended
             continue
-        listens |= {s.laddr.ip for s in sockets if s.status in (psutil.CONN_LISTEN, "NONE")}
+        # UDP has no state; where it is connected, as to a name server, it hears that peer alone.
+        listens |= {
+            s.laddr.ip
+            for s in sockets
+            if s.status == psutil.CONN_LISTEN or (s.status == psutil.CONN_NONE and not s.raddr)
+        }
         connected |= {s.raddr.ip for s in sockets if s.raddr and s.raddr.port != DNS_PORT}
     return listens, connected
 
