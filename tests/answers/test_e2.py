@@ -457,6 +457,24 @@ CASES = [
         )
     ),
     Case(
+        "trainings confirm a part, why is known, and one other batch is as soon but for a seed",
+        lab=made(step_s=lambda n, b: 0.01 * n, silent_s=by_samples),
+        edits={
+            "doublings": TOO_SHORT,
+            "goal_trainings": both(
+                where({"workers": 2}, **around("to_advised_ratio", 1.2, 0.7)),
+                where({"workers": 1}, **around("to_advised_ratio", 1.0, 0.1)),
+                where({"workers": 1, "advised": False}, reached=2),
+            ),
+            "time_to_goal": where({"workers": 1, "global_batch": [64]}, to_fastest="indistinct"),
+        },
+        says=[
+            "Take one worker with B = 256: trained, it reached",
+            "In short: Take one worker with B = 256: ",
+        ],
+        never=["each reached", "B = 256 or 64"],
+    ),
+    Case(
         "trainings confirm a part, and a step is longer than sending",
         lab=made(step_s=lambda n, b: 0.01 * n, silent_s=by_samples),
         edits={

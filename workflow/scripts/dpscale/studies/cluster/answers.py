@@ -5,7 +5,7 @@ from itertools import product
 from typing import Any, Literal
 
 from dpscale.config.sections import TrainingConfig
-from dpscale.derive.formulas import critical_batch_steps
+from dpscale.derive import formulas
 from dpscale.derive.verdicts import beside
 from dpscale.reporting.answer import Value
 from dpscale.reporting.inputs import Inputs, Row
@@ -89,7 +89,7 @@ def _gained(inputs: Inputs) -> dict[str, Any]:
 
 def efficiency(row: Row) -> Value:
     """Return the share of N times one worker's pace that N workers come to."""
-    share = row["speedup_ratio"] / row["workers"]
+    share = formulas.efficiency(row["speedup_ratio"], row["workers"])
     return row.value("speedup_ratio", "ratio").model_copy(
         update={"value": share, "unit": "fraction", "low": None, "high": None}
     )
@@ -98,8 +98,8 @@ def efficiency(row: Row) -> Value:
 def foreseen(gains: list[Row], inputs: Inputs) -> Row | None:
     """Return what H3's workers would gain with the batch that H1 advises, were they to add as much.
 
-    step_s: of one worker with that batch, by H1's throughput; gain_ratio: N c / (c + a). None where
-    they gain already, where H1 advises no larger batch than theirs or where that was not timed.
+    step_s: of one worker with that batch, by H1's throughput. None where they gain already, where
+    H1 advises no larger batch than theirs or where that was not timed.
     """
     batch = advised_batch(inputs)
     row = next((row for row in gains if row["question"] == "H3" and row["pace"] != "above"), None)
@@ -109,7 +109,8 @@ def foreseen(gains: list[Row], inputs: Inputs) -> Row | None:
         return None
     step_s, runs = batch / timed[0]["samples_per_s"], " ".join([*row.runs, *timed[0].runs])
     found = {"step_s": step_s, "runs": runs, "per_worker_batch": batch}
-    return Row(found, gain_ratio=row["workers"] * step_s / (step_s + row["added_step_s"]))
+    gain_ratio = formulas.bounded_speedup(step_s, row["added_step_s"], row["workers"])
+    return Row(found, gain_ratio=gain_ratio)
 
 
 def _timed_on_gpus(inputs: Inputs) -> bool:
@@ -311,8 +312,8 @@ def saved(cell: Row, bound: Row | None) -> Value | None:
         return None
 
     def share(b_crit: float | None) -> float | None:
-        return b_crit and 1 - critical_batch_steps(1, b_crit, cell["global_batch"]) / (
-            critical_batch_steps(1, b_crit, cell["per_worker_batch"])
+        return b_crit and 1 - formulas.critical_batch_steps(1, b_crit, cell["global_batch"]) / (
+            formulas.critical_batch_steps(1, b_crit, cell["per_worker_batch"])
         )
 
     least, most = share(bound["b_crit_low"]), share(bound["b_crit_high"])

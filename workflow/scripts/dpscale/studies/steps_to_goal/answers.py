@@ -23,6 +23,7 @@ RULES = {
     "factor": derived.REGIME_FACTOR,
     "perfect": derived.PERFECT_SLOPE,
     "maximal": derived.MAXIMAL_SLOPE,
+    "ideal_saved": IDEAL_FRAC,
     "perfect_saved": fit.saved_by_doubling(1 / derived.REGIME_FACTOR),
     "maximal_saved": fit.saved_by_doubling(derived.REGIME_FACTOR),
     "ends": fit.END_BATCHES,

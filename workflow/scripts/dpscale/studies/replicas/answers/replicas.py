@@ -45,16 +45,16 @@ def facts_q7(inputs: Inputs) -> Facts:
     return Facts(missing, values, said)
 
 
-def waits(inputs: Inputs) -> tuple[int, list[Value]] | None:
+def waits(inputs: Inputs) -> Row | None:
     """Return the fewest workers whose forward pass waits where buffers are sent, and for how long.
 
-    Of an epoch, a value for each batch per worker; None where no forward pass measurably waits.
+    of_epoch: a value for each batch per worker; None where no forward pass measurably waits.
     """
     rows = inputs.rows("waiting_phases", forward_wait_side="above")
     rows = [row for row in rows if row["buffer_bytes"]]
     fewest = min((row["workers"] for row in rows), default=None)
     own = [row.forward_wait_s for row in rows if row["workers"] == fewest]
-    return (fewest, own) if fewest else None
+    return Row(workers=fewest, of_epoch=own) if fewest else None
 
 
 def _replicas(inputs: Inputs, arm: str) -> Row:
