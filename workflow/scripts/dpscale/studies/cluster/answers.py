@@ -40,7 +40,10 @@ def facts_closing(inputs: Inputs) -> Facts:
         "stand_ins": stand_ins,
         "others": [row for row in stand_ins.values() if not row["same"]],
         "cells": cells,
-        "by_workers": [own[0] for _, own in by(cells, "workers")],
+        "by_workers": [
+            own[0] | {"exchange_s": own[0]["transfer_s"] / own[0]["iterations"]}
+            for _, own in by(cells, "workers")
+        ],
         "unrated": any(row["rule_holds"] == "lost" and row["lr"] is None for row in cells),
         "advised_batch": advised_batch(inputs),
         "speedups": any(row["speedup_ratio"] is not None for row in cells),
@@ -79,12 +82,30 @@ def _gained(inputs: Inputs) -> dict[str, Any]:
     lines = [rows for _, rows in by(every, "question") if rows[1:]]
     return {
         "gains": gains,
-        "every_gain": [row | {"added": row.added_step_s} for row in every],
+        "every_gain": every,
+        "networks": [grown(rows) for _, rows in by(every, "question")],
         "lines": lines,
         "gains_by": gains_by(gains, lines, every),
         "exception": exception(every),
         "foreseen": foreseen(gains, inputs),
     }
+
+
+def grown(rows: list[Row]) -> Row:
+    """Return the row of a network's largest batch, with what grew from its least.
+
+    rows: by batch. step_growth, added_growth: ratios of one worker's step and of what several add
+    to it; None where there is one batch, or where they add nothing at the least.
+    """
+    least, most = rows[0], rows[-1]
+
+    def growth(column: str) -> Value | None:
+        ratio = most[column] / least[column] if rows[1:] and least[column] > 0 else None
+        runs = list(dict.fromkeys([*least.runs, *most.runs]))
+        return Value(value=ratio, unit="ratio", runs=runs) if ratio and ratio > 0 else None
+
+    named = {"least_batch": least["per_worker_batch"], "step_growth": growth("step_s")}
+    return most | named | {"added_growth": growth("added_step_s")}
 
 
 def efficiency(row: Row) -> Value:
