@@ -272,7 +272,7 @@ def test_an_arm_is_set_beside_the_linear_rule_with_the_same_batch_by_seed():
 def test_each_verdict_says_of_how_many_it_is_and_what_chance_decides_of_those():
     rows = derived(tidy())
     judged = rows[rows.family.notna()]
-    # 15 to the reference, 10 to the linear rule, 2 to gains of one
-    assert judged.family.unique().tolist() == [27]
-    assert judged.chance_decides.unique().tolist() == [pytest.approx(1.35)]
+    # 16 to the reference, 11 to the linear rule, 3 to gains of one
+    assert judged.family.unique().tolist() == [30]
+    assert judged.chance_decides.unique().tolist() == [pytest.approx(1.5)]
     assert not judged.reference.any()

@@ -39,7 +39,7 @@ def test_the_published_batches_have_the_published_rates_and_warm_up(published) -
 
 
 def test_groups_are_shared_out_among_the_workers_and_keep_their_size(published) -> None:
-    assert len(published) == 21
+    assert len(published) == 25
     for spec in published.values():
         batch = spec.per_worker_batch * spec.workers
         assert batch == spec.protocol.groups * 32
@@ -51,6 +51,12 @@ def test_the_reference_is_trained_without_warm_up_and_with_both_gains(published)
     found = [published[f"lr_scaling-linear-none-{gamma}_gamma-kn256"] for gamma in ("zero", "unit")]
     assert [spec.model.zero_gamma for spec in found] == [True, False]
     assert [spec.training.schedule.warmup for spec in found] == ["none", "none"]
+
+
+def test_the_linear_rule_is_trained_with_gains_of_one_at_each_batch_up_to_the_large_one() -> None:
+    found = specs(read_config(FOLDER / "config.yaml"))
+    ones = [name for name in found if name.startswith("lr_scaling-linear-gradual-unit_gamma")]
+    assert {name.rpartition("-")[2] for name in ones} == {"kn64", "kn128", "kn256"}
 
 
 def test_candidates_of_the_default_have_fewer_seeds_and_their_own_rate() -> None:

@@ -77,6 +77,7 @@ def facts_s2(inputs: Inputs) -> Facts:
         said["fixed"] = fixed_up_to(elbow, said["rules"])
         said["unscaled"] = unscaled(said["fixed"], said["rules"])
         said["alike"] = alike(elbow, said["unscaled"], said["rules"])
+        said["ones"] = without_zero_gains(elbow, rows)
         said["in_q4"] = scaled_in_q4(inputs)
         said["opposed"] = opposed_in_q4(inputs, rows)
         said["disagreeing"] = disagreeing(compared, said["reference"]["train_samples"])
@@ -254,6 +255,16 @@ def unscaled(fixed: list[Row], rules: Mapping[tuple[str, int], Row]) -> Row | No
     keeping = {other["global_batch"] for other in fixed if other["kept"] in KEPT}
     scaled = {batch for rule, batch in rules if rule == "linear" and batch <= last}
     return row | {"linear_advised": advised, "everywhere": scaled <= keeping}
+
+
+def without_zero_gains(elbow: Row | None, rows: list[Row]) -> list[Row]:
+    """Return the linear rule with gradual warm-up and gains of one at larger batches up to its elbow,
+    where that is kept with zero gains."""
+    last = (elbow and elbow["elbow_batch"]) or 0
+    way = {"rule": "linear", "warmup": "gradual", "zero_gamma": False, "role": "arm"}
+    ones = [row for row in rows if all(row[name] == value for name, value in way.items())]
+    found = [row for row in ones if not row["reference"] and row["global_batch"] <= last]
+    return sorted(found, key=lambda row: int(row["global_batch"]))
 
 
 def by_epoch(inputs: Inputs, said: Mapping[str, Any], elbow: Row | None) -> dict[str, Any]:

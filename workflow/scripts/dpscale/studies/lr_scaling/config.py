@@ -94,7 +94,8 @@ class LrScalingConfig(StudySection):
         description="Warm-ups compared at the large batch, with and without zero gamma.",
     )
     unit_gamma: bool = Field(
-        True, description="Train with gains of one too, at the reference and the large batch."
+        True,
+        description="Train with gains of one too, with the linear rule at each batch up to the large one.",
     )
     base_lr: Rate = Field(0.5, description="Rate of the reference batch.")
     candidate_lrs: Rates = Field(

@@ -42,6 +42,11 @@ def arms(study: LrScalingConfig) -> Iterator[Arm]:
         for warmup in study.warmups:
             yield Arm(large, warmup=warmup, zero_gamma=zero_gamma)
     smaller = [groups for groups in study.groups if groups < large]
+    if study.unit_gamma:
+        # Whether the rule keeps the error without zero gains too.
+        for groups in smaller:
+            if groups > reference:
+                yield Arm(groups, zero_gamma=False)
     if smaller and "fixed" in study.rules:
         # Whether scaling is needed where the linear rule may keep the error still.
         yield Arm(max(smaller), rule="fixed")
