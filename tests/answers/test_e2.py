@@ -320,7 +320,7 @@ CASES = [
         says=[
             "At no B that both ran are four workers sooner than one worker; they come nearest "
             "at B = 256: a step takes one worker 25.6 ms; four workers compute for 6.40 ms and "
-            "send for 1.00 s more. If they shared a step evenly, they would be sooner where "
+            "send for 1.00 s more. Adding as much to a longer step, they would be sooner where "
             "one worker's takes 1.33 s or more."
         ],
     ),
@@ -404,10 +404,10 @@ CASES = [
         },
         says=[
             "Take one worker with B = 256: trained, it reached 4% validation error in 430 ms",
-            "With B = 128 a step takes one 8.00 ms, but sending alone takes two 20.0 ms. Trained, "
+            "With B = 128 a step takes one worker 8.00 ms, but sending alone takes two 20.0 ms. Trained, "
             "four took 3.07× to 4.00× as long; for two that is undecided.",
             "At B = 128, where they come nearest, a step takes one worker 8.00 ms; two workers "
-            "compute for 9.00 ms and send for 20.0 ms more. If they shared a step evenly, "
+            "compute for 9.00 ms and send for 20.0 ms more. Adding as much to a longer step, "
             "they would be sooner where one worker's takes 40.0 ms or more.",
         ],
         never=["No B from", "predicted alike"],
@@ -540,8 +540,8 @@ CASES = [
             )
         },
         says=[
-            "trained, two took 1.60× with B = 128, not measurably longer with B = 512; four did "
-            "not take measurably longer."
+            "trained, two took 1.60× with B = 128, 1.05× with 512 (not measurably longer); four "
+            "did not take measurably longer."
         ],
     ),
     *(
@@ -559,8 +559,34 @@ CASES = [
             says=[f"four took 3.07× to 4.00×; two took 2.00× with B = 128{words}."],
         )
         for name, ratio, width, words in (
-            ("that is undecided", 1.2, 0.7, "; undecided with B = 512"),
-            ("did not", 1.0, 0.1, ", not measurably longer with B = 512"),
+            ("that is undecided", 1.2, 0.7, ", 1.20× with 512 (undecided)"),
+            ("did not", 1.0, 0.1, ", 1.00× with 512 (not measurably longer)"),
+        )
+    ),
+    *(
+        Case(
+            f"two workers were trained with B = 128 in {seconds} s and with 512 in 2 s",
+            lab=made(step_s=lambda n, b: 0.01 * n, silent_s=by_samples),
+            edits={
+                "goal_trainings": both(
+                    where({"workers": 2}, measured_s=2.0, predicted_s=2.0),
+                    where({"workers": 2, "global_batch": 128}, measured_s=seconds, predicted_s=2.5),
+                )
+            },
+            says=says,
+            never=never,
+        )
+        for seconds, says, never in (
+            (
+                1.5,
+                [
+                    "Two workers are the soonest with B = 512 by prediction, but when trained with "
+                    "128 (1.50 s, not 2.00 s)."
+                ],
+                [],
+            ),
+            (2.5, ["Of "], ["are the soonest with"]),
+            (1.999, ["Of "], ["are the soonest with"]),
         )
     ),
     Case(

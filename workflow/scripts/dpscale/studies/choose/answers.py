@@ -58,6 +58,7 @@ def facts_e2(inputs: Inputs) -> Facts:
             ],
             **beside_others(inputs, trained),
             "as_well": as_well(roles, timed),
+            "turned": turned(trained),
             "instead": next((row for row in trained if row["taken"] and not row["advised"]), None),
         }
         batch = (said["instead"] or roles["recommended"])["global_batch"]
@@ -147,8 +148,8 @@ def confirmed(take: Row, further: list[Row], trained: list[Row]) -> list[Row] | 
 
     standing: `longer` where they did with every batch that was trained, `open` where all else may
     be as long as either the advised or the predicted, and else `not_longer`; ratios: to the
-    advised, of each batch; longer: of those that took longer, longer_at and rest_at: global batches
-    that did and those that did not (mixed: both are); a number that was not compared is open. None
+    advised, of each batch; longer and rest: of those that took longer and of the others, longer_at
+    and rest_at: their global batches (mixed: both are); a number that was not compared is open. None
     where all that were compared did, or not all are predicted to, where time is not what is aimed
     at, and where the recommended cell is not of the number that they are set beside.
     """
@@ -173,6 +174,7 @@ def confirmed(take: Row, further: list[Row], trained: list[Row]) -> list[Row] | 
                 standing="longer" if own and not rest else "open" if wide else "not_longer",
                 ratios=[one.value("to_advised_ratio", "ratio") for one in own],
                 longer=[one.value("to_advised_ratio", "ratio") for one in longer],
+                rest=[one.value("to_advised_ratio", "ratio") for one in rest],
                 longer_at=[one["global_batch"] for one in longer],
                 rest_at=[one["global_batch"] for one in rest],
                 mixed=bool(longer and rest),
@@ -181,6 +183,21 @@ def confirmed(take: Row, further: list[Row], trained: list[Row]) -> list[Row] | 
     rows.sort(key=lambda row: bool(row["standing"] != "longer"))
     unlike = any(row["ratios"] and row["standing"] != "longer" for row in rows)
     return rows if take["aim"] == "time" and unlike else None
+
+
+def turned(trained: list[Row]) -> list[dict[str, Row]]:
+    """Return the best setting of a number of workers by prediction and by training, where the
+    medians of both prefer another: `predicted` and `trained`, a pair a number of workers."""
+    timed = [row for row in trained if row["predicted_s"] and row["measured_s"]]
+    found = []
+    for _, own in by(timed, "workers"):
+        predicted, best = (
+            min(own, key=lambda row: row[name]) for name in ("predicted_s", "measured_s")
+        )
+        # To the digits that are printed.
+        if best["measured_s"] < 0.995 * predicted["measured_s"]:
+            found.append({"predicted": predicted, "trained": best})
+    return found
 
 
 def paid(take: Row, trained: list[Row]) -> dict[str, Any]:

@@ -118,7 +118,8 @@ def _spared(
     too_short: at every batch they send for longer than a step of the fewer and than what sharing it
     evenly saves, by the ends of the intervals, so that they cannot pay; then, at nearest_batch,
     where they come nearest: shared_s, a step of the fewer, silent_s, of the more that send nothing,
-    sent_s, what sending adds, and paying_step_s, a step of which an even share saves as much.
+    sent_s, what sending adds, and paying_step_s, a step of which sharing evenly saves as much as
+    they add to an even share there.
     """
     share = 1 - fewer["workers"] / more["workers"]
     pairs = {
@@ -147,7 +148,7 @@ def _spared(
         "shared_s": steps[0][nearest],
         "silent_s": silent[0][nearest],
         "sent_s": sent_s[nearest],
-        "paying_step_s": sent_s[nearest] / share,
+        "paying_step_s": (sending[0] - (1 - share) * steps[0])[nearest] / share,
         "nearest_batch": list(pairs)[nearest],
     }
 
