@@ -16,11 +16,11 @@ from dpscale.studies.cluster.derive import GAINS
 
 
 @functools.cache
-def page(*edits: tuple[str, Any]) -> Answer:
+def page(*edits: tuple[str, Any], **options: Any) -> Answer:
     """The page of the made-up lab, some of its derived tables edited, in whole sentences."""
-    derived = derived_lab()
+    derived = derived_lab(**options)
     edited = {name: tables()[name].judged(edit(derived[name])) for name, edit in edits}
-    answer = closing(derived | edited, full_lab())
+    answer = closing(derived | edited, full_lab(**options))
     assert not unended(answer)
     return answer
 
@@ -570,6 +570,39 @@ def test_what_the_batch_that_h1_advises_would_gain_is_predicted_where_h3_gains_n
             [advised, faster] if faster else [level, ("assignment_utilisation", _fastest(0.99))]
         )
         assert "the same a would give" not in text_of(page(*others))
+
+
+@pytest.mark.parametrize(
+    ("ends", "measured"),
+    [
+        ((1.3, 1.2, 1.4), "1.30× (1.20 to 1.40)"),
+        ((1.1, 0.9, 1.3), "1.10× (0.90 to 1.30)"),
+        ((0.8, 0.7, 0.9), "0.800× (0.700 to 0.900)"),
+        ((1.3, math.nan, math.nan), "in one launch 1.30×"),
+    ],
+)
+def test_what_was_measured_with_the_assignments_batch_stands_beside_the_prediction(
+    ends, measured
+) -> None:
+    """6.4 s of 78.1 steps of b = 128 are 81.9 ms a step, to which four workers add 18 ms."""
+    ratio = "speedup_ratio"
+    columns = dict(zip((ratio, f"{ratio}_low", f"{ratio}_high"), ends, strict=True))
+    timed = "assignment_assigned", where({"workers": 4}, **columns)
+    level = gains(("Q2", 40, 3.0), ("H3", 6, 1.0), ("E2", 1, 0.5))
+    words = (
+        "With b = 128, a step of 81.9 ms, the same a would give H3's four 3.28×; measured "
+        f"{measured}."
+    )
+    assert words in plain(text_of(page(level, timed, assignment_batch=32)))
+
+
+def test_without_a_measured_number_of_workers_the_batch_that_h1_advises_is_predicted() -> None:
+    level = gains(("Q2", 40, 3.0), ("H3", 6, 1.0), ("E2", 1, 0.5))
+    for lacking in (where({"workers": 4}, status="failed"), where({"workers": 1}, status="failed")):
+        edits = ("assignment_assigned", lacking), ("assignment_utilisation", _fastest(0.5))
+        said = plain(text_of(page(level, *edits, assignment_batch=32)))
+        assert "With H1's b = 512, a step of 5.17 s, the same a would" in said
+        assert "(predicted, not run)" in said
 
 
 def test_speed_ups_are_spoken_of_where_some_are_measured() -> None:

@@ -585,8 +585,8 @@ CASES = [
                 ],
                 [],
             ),
-            (2.5, ["Of "], ["are the soonest with"]),
-            (1.999, ["Of "], ["are the soonest with"]),
+            (2.5, ["All six"], ["Two workers are the soonest"]),
+            (1.999, ["All six"], ["Two workers are the soonest"]),
         )
     ),
     Case(

@@ -442,6 +442,23 @@ CASES = [
             "steps an epoch, 19 with four workers; H2 to H6 train with b = 64, which makes 156 "
             "and 39."
         ],
+        never=["which is why"],
+    ),
+    *(
+        Case(
+            f"a smaller batch, since the assignment's leaves {workers} workers few steps",
+            edits=_batches(where(FIRST, per_worker_batch=64))
+            | {
+                "assignment": both(
+                    where(per_worker_batch=64), where({"workers": 4}, workers=workers)
+                )
+            },
+            says=[
+                f"steps an epoch, {left} with {workers} workers, which is why H2 to H6 train with "
+                f"b = 64: that makes 156 and {more}."
+            ],
+        )
+        for workers, left, more in ((16, "only 4", 9), (80, "none", 1))
     ),
     Case(
         "a larger batch than the assignment's, in the other trainings too",

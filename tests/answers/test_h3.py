@@ -1,5 +1,7 @@
 """H3: what it says of accuracy, time and efficiency follows the trainings."""
 
+from typing import Any
+
 from cases import Case, Edit, around, both, disturbed, says, where, without
 from dpscale.studies import answer_one
 from test_h4 import largest, of_four
@@ -34,7 +36,129 @@ def _accuracy(low: float, high: float) -> dict[str, Edit]:
     return _trainings(TWO, **{name: middle, f"{name}_low": low, f"{name}_high": high})
 
 
+def with_assigned(**columns: Any) -> dict[str, Any]:
+    """A lab that trains with b = 32, and what it was timed to do with the assignment's 128.
+
+    n2, n4: the speed-ups of as many workers, with their intervals.
+    """
+    edits = [
+        where({"workers": int(name[1:])}, **dict(zip(ENDS, ends, strict=True)))
+        for name, ends in columns.items()
+    ]
+    return {"lab": {"assignment_batch": 32}, "edits": {"assignment_assigned": both(*edits)}}
+
+
+ENDS = ("speedup_ratio", "speedup_ratio_low", "speedup_ratio_high")
+FASTER, LIKE, SLOWER, ONCE = (1.3, 1.2, 1.4), (1.1, 0.9, 1.3), (0.8, 0.7, 0.9), (1.3, NAN, NAN)
+
+
 CASES = [
+    *(
+        Case(
+            f"with the assignment's batch {words}",
+            **with_assigned(n2=two, n4=four),
+            says=[
+                "With b = 32 four workers train 2.51× as fast as one, scaling efficiency 62.9%; "
+                f"two are 1.60× as fast as one. At the assignment's 128 {words}. Test accuracy is",
+                "With the assignment's b = 128 epochs were timed, without evaluations; the scaling "
+                "efficiency is 83.3% with two workers and 69.4% with four. Their test accuracy "
+                "with it was not measured. Starting",
+                "In short: Here four workers train 2.51× as fast as one; test accuracy",
+                "An epoch with the assignment's batch, loading included and no evaluation",
+                f"Of {compared} such comparisons",
+            ],
+        )
+        for two, four, words, compared in (
+            (FASTER, FASTER, "two and four are faster (1.30× and 1.30×)", 6),
+            (FASTER, LIKE, "two are faster (1.30×); four are not measurably faster (1.10×)", 6),
+            (LIKE, LIKE, "two and four are not measurably faster (1.10× and 1.10×)", 6),
+            (LIKE, SLOWER, "two are not measurably faster (1.10×); four are slower (0.800×)", 6),
+            (FASTER, ONCE, "two are faster (1.30×); four were launched once (1.30×)", 5),
+            (SLOWER, FASTER, "two are slower (0.800×); four are faster (1.30×)", 6),
+        )
+    ),
+    *(
+        Case(
+            f"slower with another batch, with the assignment's {words}, and why",
+            lab={"assignment_batch": 32, "two_worker_factor": 1.5},
+            edits={
+                "assignment": both(
+                    where(FOUR, oversubscribed=True),
+                    where(
+                        {"workers": [2, 4], "rule": "linear"},
+                        test_accuracy_difference_frac_low=-0.02,
+                        test_accuracy_difference_frac_high=0.02,
+                    ),
+                )
+            }
+            | with_assigned(n2=two, n4=four)["edits"],
+            says=[
+                "With b = 32 four workers, sharing devices, take longer than one (0.459× as fast), "
+                f"scaling efficiency 11.5%; two are slower (0.680×). At the assignment's 128 "
+                f"{words}. Test accuracy shows no measurable loss: 95.0% with one worker, 94.0% "
+                "with two and 93.0% with four (each may hide over a point).",
+                "goes: with four workers 49.8% of an epoch is waiting for communication.",
+            ],
+        )
+        for two, four, words in (
+            (FASTER, LIKE, "two are faster (1.30×); four are not measurably faster (1.10×)"),
+            (LIKE, LIKE, "two and four are not measurably faster (1.10× and 1.10×)"),
+        )
+    ),
+    Case(
+        "no faster with either batch",
+        lab={"assignment_batch": 32, "two_worker_factor": 1.0},
+        edits={
+            "assignment": where(FOUR, oversubscribed=True),
+            **with_assigned(n2=LIKE, n4=LIKE)["edits"],
+        },
+        says=[
+            "With b = 32 four workers, sharing devices, do not train measurably faster than one "
+            "(1.00×), scaling efficiency 25.0%; two likewise (1.00×). At the assignment's 128 two "
+            "and four are not measurably faster (1.10× and 1.10×). Test"
+        ],
+    ),
+    Case(
+        "the assignment's own training with a smaller batch",
+        lab={"assignment_batch": 32},
+        edits={"assignment": where(dataset="mnist")},
+        says=["With b = 32 four workers train 2.51× as fast as one, scaling efficiency 62.9%;"],
+        never=["In the assignment's training"],
+    ),
+    *(
+        Case(
+            f"two nodes too, and with the assignment's batch {words}",
+            lab={"assignment_batch": 32, "two_nodes": True},
+            edits=with_assigned(n2=two, n4=four)["edits"],
+            says=[
+                "With the assignment's b = 128 epochs were timed, without evaluations: two ",
+                f"In short: Here four workers on two nodes train 2.51× as fast as one; {words}.",
+            ],
+            never=["At the assignment's"],
+        )
+        for two, four, words in (
+            (FASTER, LIKE, "at b = 128 two are faster (1.30×)"),
+            (SLOWER, LIKE, "at b = 128 none is measurably faster"),
+            (ONCE, LIKE, "test accuracy 94.0%, of one worker 95.0%"),
+        )
+    ),
+    *(
+        Case(
+            f"nothing is known of the assignment's batch: {why}",
+            lab={"assignment_batch": 32},
+            edits={"assignment_assigned": edit},
+            says=[
+                "With b = 32 four workers train 2.51× as fast as one, scaling efficiency 62.9%; "
+                "two are 1.60× as fast as one (efficiency 80.2%). Test accuracy is"
+            ],
+            never=["assignment's"],
+        )
+        for why, edit in (
+            ("not timed", lambda rows: rows.iloc[:0]),
+            ("not run yet", where(status="not run yet")),
+            ("one worker failed", where(**dict.fromkeys(ENDS, NAN))),
+        )
+    ),
     Case(
         "launches that others disturbed",
         edits={

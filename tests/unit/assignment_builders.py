@@ -60,26 +60,26 @@ def _launches(row: Row) -> Rows:
     return [row | {"run": name} | (start if number else {}) for number, name in enumerate(names)]
 
 
-def training_rows(*, two_nodes: bool) -> Rows:
+def training_rows(*, two_nodes: bool, batch: int = BATCH) -> Rows:
     """Return the planned columns of every training of the assignment."""
-    linear = [_training(f"assignment-linear-n{n}", "linear", n, BATCH, LR * n) for n in ACCURACY]
+    linear = [_training(f"assignment-linear-n{n}", "linear", n, batch, LR * n) for n in ACCURACY]
     if two_nodes:
         linear += [
-            _training(f"assignment-linear-n{n}-on2", "linear", n, BATCH, LR * n, nodes=2)
+            _training(f"assignment-linear-n{n}-on2", "linear", n, batch, LR * n, nodes=2)
             for n in (2, 4)
         ]
     rows = [run | {"seeds": 1} for row in linear for run in _launches(row)]
     rows += [
-        _training(f"assignment-{rule}-n4", rule, 4, BATCH // share, LR * factor)
+        _training(f"assignment-{rule}-n4", rule, 4, batch // share, LR * factor)
         for rule, (factor, share, _) in RULES.items()
     ]
     for b in UTILISATION:
-        larger = _training(f"assignment-batch-b{b}", "larger_batch", 1, b, LR * b / BATCH, seeds=1)
-        rows += _launches(larger) if b != BATCH else []
+        larger = _training(f"assignment-batch-b{b}", "larger_batch", 1, b, LR * b / batch, seeds=1)
+        rows += _launches(larger) if b != batch else []
     most = max(ACCURACY)
     for on in (1, 2) if two_nodes else (1,):
         run = f"assignment-doubled-training-n{most}" + ("-on2" if on > 1 else "")
-        twice = _training(run, DOUBLED, most, 2 * BATCH, LR * most * 2, nodes=on)
+        twice = _training(run, DOUBLED, most, 2 * batch, LR * most * 2, nodes=on)
         rows.append(twice)
     return rows
 
@@ -148,7 +148,7 @@ def trained_rows(run: Row, factor: float) -> tuple[Rows, Rows]:
     return epochs, steps
 
 
-def split_rows(*, two_nodes: bool) -> Rows:
+def split_rows(*, two_nodes: bool, batch: int = BATCH) -> Rows:
     """Return the planned columns of the timed runs of the assignment."""
     places = [(n, 1) for n in ACCURACY] + ([(2, 2), (4, 2)] if two_nodes else [])
     return [
@@ -157,26 +157,38 @@ def split_rows(*, two_nodes: bool) -> Rows:
             workers=n,
             nodes=on,
             study="assignment_split",
-            per_worker_batch=BATCH,
+            per_worker_batch=batch,
             model="mnist_cnn",
         )
         for n, on in places
     ]
 
 
-def doubled_rows(*, two_nodes: bool) -> Rows:
+def doubled_rows(*, two_nodes: bool, batch: int = BATCH) -> Rows:
     """Return the planned columns of the timed runs of the most workers with twice the batch."""
-    most = [row for row in split_rows(two_nodes=two_nodes) if row["workers"] == max(ACCURACY)]
+    usual = split_rows(two_nodes=two_nodes, batch=batch)
+    most = [row for row in usual if row["workers"] == max(ACCURACY)]
     return [
         row
         | {"run": row["run"].replace("split", "doubled"), "study": "assignment_doubled"}
-        | {"per_worker_batch": 2 * BATCH}
+        | {"per_worker_batch": 2 * batch}
         for row in most
     ]
 
 
-def doubled_step_rows(run: Row, factor: float, step_rows: Callable[..., Rows]) -> Rows:
-    """Return the steps of a timed run with twice the batch, whose epoch takes 80%."""
+def assigned_rows(*, batch: int) -> Rows:
+    """Return the planned columns of the timed runs with BATCH, the assignment's own."""
+    return [
+        row
+        | {"run": row["run"].replace("split", "assigned"), "study": "assignment_assigned"}
+        | {"per_worker_batch": BATCH}
+        for row in split_rows(two_nodes=False)
+        if batch != BATCH and not (row["workers"] == max(ACCURACY) and 2 * batch == BATCH)
+    ]
+
+
+def larger_step_rows(run: Row, factor: float, step_rows: Callable[..., Rows]) -> Rows:
+    """Return the steps of a timed run with a larger batch, whose epoch takes 80%."""
     epoch_s = 0.8 * ONE_S * (1 - LOAD_SHARE) * factor ** math.log2(run["workers"])
     times = list(epoch_s * (1 + SPLIT_NOISE))
     return step_rows(run, epoch_s=times, arm="with_loading", loading_factor=1 / (1 - LOAD_SHARE))

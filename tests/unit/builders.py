@@ -465,22 +465,26 @@ def _ledger_rows(run: dict[str, Any]) -> tuple[Rows, Rows]:
     ]
 
 
-def _assignment(factor: float, two_nodes: bool) -> dict[str, Rows]:
+def _assignment(factor: float, two_nodes: bool, batch: int) -> dict[str, Rows]:
     """Return runs, trainings and steps of the cluster-training assignment."""
-    trained = [run_row(**row) for row in assignment_builders.training_rows(two_nodes=two_nodes)]
-    split = [run_row(**row) for row in assignment_builders.split_rows(two_nodes=two_nodes)]
-    doubled = [run_row(**row) for row in assignment_builders.doubled_rows(two_nodes=two_nodes)]
+    own = assignment_builders
+    asked: dict[str, Any] = {"two_nodes": two_nodes, "batch": batch}
+    trained, split = (
+        [run_row(**row) for row in rows(**asked)] for rows in (own.training_rows, own.split_rows)
+    )
+    larger = [*own.doubled_rows(**asked), *own.assigned_rows(batch=batch)]
+    timed = [run_row(**row) for row in larger]
     seen: Rows = []
-    made: dict[str, Rows] = {"runs": [*trained, *split, *doubled], "steps": []}
+    made: dict[str, Rows] = {"runs": [*trained, *split, *timed], "steps": []}
     for run in trained:
-        epochs, steps = assignment_builders.trained_rows(run, factor)
+        epochs, steps = own.trained_rows(run, factor)
         seen += epochs
         made["steps"] += steps
     made |= training_rows(seen)
     for run in split:
-        made["steps"] += assignment_builders.split_step_rows(run, factor, step_rows)
-    for run in doubled:
-        made["steps"] += assignment_builders.doubled_step_rows(run, factor, step_rows)
+        made["steps"] += own.split_step_rows(run, factor, step_rows)
+    for run in timed:
+        made["steps"] += own.larger_step_rows(run, factor, step_rows)
     return made
 
 
@@ -492,6 +496,7 @@ def full_lab(
     not_run: Sequence[str] = (),
     direct: bool = True,
     two_nodes: bool = False,
+    assignment_batch: int = assignment_builders.BATCH,
 ) -> Tables:
     """Return every tidy table of a whole lab, keyed by table name.
 
@@ -499,9 +504,9 @@ def full_lab(
     faster, above 1 slower (T_4/T_1 is its square). noise is the half-width of the repeats' spread
     as a fraction. The runs named in `not_run` have that status and no measurement. direct: the
     arms that split a step, the link runs and the compression run too. two_nodes: the assignment
-    ran on two nodes as well.
+    ran on two nodes as well, with assignment_batch per worker.
     """
-    tables = _full_lab(two_worker_factor, seed, noise, direct, two_nodes)
+    tables = _full_lab(two_worker_factor, seed, noise, direct, two_nodes, assignment_batch)
     copies = {name: frame.copy() for name, frame in tables.items()}
     return without_runs(copies, not_run) if not_run else copies
 
@@ -513,7 +518,9 @@ def on_two_devices() -> Tables:
 
 
 @functools.cache
-def _full_lab(factor: float, seed: int, noise: float, direct: bool, two_nodes: bool) -> Tables:
+def _full_lab(
+    factor: float, seed: int, noise: float, direct: bool, two_nodes: bool, assignment_batch: int
+) -> Tables:
     runs, steps = _timed(factor, np.random.default_rng(seed), noise)
     training, epochs, training_steps = _training()
     ledger = [run_row(f"ledger-n{n}", kind="ledger", study="ledger", workers=n) for n in (2, 4)]
@@ -534,7 +541,7 @@ def _full_lab(factor: float, seed: int, noise: float, direct: bool, two_nodes: b
         rows["runs"] = [run_row(**row) for row in rows["runs"]]
     for rows in (
         *((_direct(runs, factor), _link_and_hooks(factor)) if direct else ()),
-        _assignment(factor, two_nodes),
+        _assignment(factor, two_nodes, assignment_batch),
         averaging,
         lr_scaling_builders.rows(run_row),
         local_sgd_builders.rows(run_row),

@@ -322,6 +322,42 @@ def test_a_training_with_twice_the_batch_that_did_not_end_has_no_accuracy():
     assert made["pace"] == "above"
 
 
+def test_workers_with_the_assignments_batch_are_compared_with_one_that_has_it():
+    # One takes 0.8 * 6.4 s, a quarter more with loading; two 0.6 and four 0.36 of that.
+    made = derived_lab(assignment_batch=32)["assignment_assigned"].set_index("workers")
+    assert list(made.index) == [1, 2, 4]
+    assert set(made["per_worker_batch"]) == {128}
+    assert made.loc[1, "epoch_s"] == pytest.approx(0.8 * 1.25 * 6.4)
+    ends = ["speedup_ratio", "speedup_ratio_low", "speedup_ratio_high"]
+    assert list(made.loc[1, ends]) == [1.0, 1.0, 1.0]
+    assert list(made.loc[[2, 4], "speedup_ratio"]) == pytest.approx([1 / 0.6, 1 / 0.36])
+    assert list(made.loc[[2, 4], "efficiency_frac"]) == pytest.approx([1 / 1.2, 1 / 1.44])
+    assert list(made["pace"]) == ["indistinct", "above", "above"]
+    assert made.loc[4, "base_runs"] == "assignment-assigned-n1"
+
+
+def test_twice_the_batch_is_an_epoch_with_the_assignments_where_it_is_that():
+    made = derived_lab(assignment_batch=64)["assignment_assigned"]
+    assert list(made["runs"].str.removeprefix("assignment-")) == [
+        "assigned-n1",
+        "assigned-n2",
+        "doubled-n4",
+    ]
+    assert made["speedup_ratio"].iloc[-1] == pytest.approx(1 / 0.36)
+
+
+def test_trainings_with_the_assignments_batch_are_timed_with_no_other():
+    assert derived_lab()["assignment_assigned"].empty
+
+
+def test_an_epoch_with_the_assignments_batch_of_one_worker_alone_is_compared_with_none():
+    gone = ("assignment-assigned-n1", "assignment-assigned-n4")
+    made = derived_lab(assignment_batch=32, not_run=gone)["assignment_assigned"]
+    assert list(made["status"]) == ["not run yet", "complete", "not run yet"]
+    assert made["speedup_ratio"].isna().all()
+    assert list(made["pace"]) == ["unknown"] * 3
+
+
 def test_parts_are_compared_by_launch():
     """Contention of 1, 1, 1 against stragglers of 0.1, 0.5, 0.9 is less only by 0.5 +- 0.99."""
     copies = pd.DataFrame({"mean_copy": [1.0] * 3, "copies": [1.1, 1.5, 1.9]})

@@ -99,6 +99,7 @@ def test_a_study_set_to_null_is_left_out() -> None:
         "data_parallel",
         "assignment",
         "assignment_split",
+        "assignment_assigned",
         "assignment_doubled",
         "lr_scaling",
         "model_averaging",
@@ -374,3 +375,22 @@ def test_the_most_workers_try_twice_the_batch_where_the_data_fill_it() -> None:
     assert tried(32) == {(4, 64)}
     assert tried(161) == {(4, 322)}  # 4 * 322 = 1,288 of 1,293 images
     assert tried(162) == set()
+
+
+def test_workers_are_timed_with_the_assignments_batch_where_they_train_with_another() -> None:
+    def tried(config: Config, **asked: Any) -> set[tuple[int, int, int | None]]:
+        study = config.section("assignment").model_copy(update=asked)
+        plan = planned_runs(config.model_copy(update={"assignment": study})).values()
+        found = [spec for spec in plan if spec.study == "assignment_assigned"]
+        assert {spec.protocol.timing.arms for spec in found} <= {
+            ("with_loading", "without_loading")
+        }
+        return {(spec.workers, spec.nodes, spec.per_worker_batch) for spec in found}
+
+    two = {(1, 1, 128), (2, 1, 128)}
+    assert tried(DEFAULT) == {*two, (4, 1, 128)}
+    assert tried(DEFAULT, per_worker_batch=64) == two  # twice 64 is timed for H4
+    assert tried(DEFAULT, workers=(1, 2, 16)) == two  # 16 * 128 are more than 1,293 images
+    assert tried(DEFAULT, workers=(1, 16)) == set()  # nothing to set against one
+    assert tried(DEFAULT, per_worker_batch=128) == set()
+    assert tried(ASSIGNMENT, per_worker_batch=32) == {*two, (4, 1, 128)}  # one node of the two

@@ -16,7 +16,7 @@ from dpscale.derive.formulas import (
 )
 from dpscale.derive.verdicts import beside, ends, lies, of_row
 from dpscale.reporting.answer import Value, nothing
-from dpscale.reporting.inputs import Inputs, Row, lacking, named_values
+from dpscale.reporting.inputs import PER_CELL, Inputs, Row, lacking, named_values
 from dpscale.reporting.lessons import FAR_RATIO, complement, exactly, ratio_of
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import (
@@ -114,6 +114,7 @@ UTILISATION = (
     "samples_per_s",
     "test_accuracy_frac",
 )
+FEW_STEPS = 10  # of an epoch: each is more than a tenth of it
 LOADING = ("more_loading_ratio", "samples_per_s", "load_frac", "utilisation_frac")
 
 
@@ -153,7 +154,7 @@ def _beside_assignment(inputs: Inputs, found: Sequence[Row]) -> dict[str, Any]:
     an epoch with the first batch and with the assignment's, where they differ, and updates with the
     first and with the last. elsewhere: the batch of a worker in H2 to H6, None where they have
     several; crew: the most workers there, and crew_asked: the steps of an epoch that they make of
-    both batches.
+    both batches, few: whether those of the assignment's are.
     """
     samples = inputs.train_samples(found[0].runs)
     first, last = (row["per_worker_batch"] for row in (found[0], found[-1]))
@@ -161,6 +162,7 @@ def _beside_assignment(inputs: Inputs, found: Sequence[Row]) -> dict[str, Any]:
     elsewhere = {row["per_worker_batch"] for row in linear}
     crew = max((row["workers"] for row in linear), default=1)
     larger = {row["per_worker_batch"]: row for row in found[1:]}
+    crew_asked = steps_of_batches(samples, crew * first, crew * ASSIGNED["batch"])
     return {
         "assigned": ASSIGNED,
         "samples": samples,
@@ -169,7 +171,8 @@ def _beside_assignment(inputs: Inputs, found: Sequence[Row]) -> dict[str, Any]:
         "updates": steps_of_batches(samples, first, last),
         "elsewhere": elsewhere.pop() if len(elsewhere) == 1 else None,
         "crew": crew,
-        "crew_asked": steps_of_batches(samples, crew * first, crew * ASSIGNED["batch"]),
+        "crew_asked": crew_asked,
+        "few": crew_asked is not None and crew_asked[1] < FEW_STEPS,
     }
 
 
@@ -262,6 +265,7 @@ EFFICIENCY = (
     "efficiency_frac",
     "epochs_efficiency_frac",
 )
+ASSIGNED_PACE = ("epoch_s", "speedup_ratio", "efficiency_frac")
 QUOTED = ("train_s", "speedup_ratio", "efficiency_frac", "test_accuracy_frac")
 
 
@@ -271,14 +275,23 @@ def facts_h3(inputs: Inputs) -> Facts:
     most: the most workers, fewer: the others; lost: see there; started: the start-ups that were
     timed; disturbed: those of the `launched` launches that others disturbed, by workers;
     again: how many launches were made again, and disturbed_again: whether all those were.
+    as_assigned: several whose epoch was timed with the assignment's batch, where they train with
+    another, of assigned_rows.
     """
     _, linear, missing = _trainings(inputs)
     said: dict[str, Any] = {"rows": linear, "published": [], "several": [], "lost": None}
     said["disturbed"] = []
+    said["assigned_rows"] = timed = inputs.rows("assignment_assigned")
+    said["as_assigned"] = [
+        row | {"speedup": row.speedup_ratio, "efficiency": row.efficiency_frac}
+        for row in _complete(timed)
+        if row["workers"] > 1 and row["speedup_ratio"] is not None
+    ]
     if not missing:
         alone, *several = (row | _written(row) for row in _complete(linear))
         published = _published(inputs, *QUOTED, nodes=1)
         judged = [row[name] != "unknown" for row in several for name in ("pace", "accuracy_kept")]
+        judged += [row["pace"] != "unknown" for row in said["as_assigned"]]
         said |= {"alone": alone, "several": several, "published": published}
         said |= {"chance": by_chance(sum(judged)), "stand_in": stands_in(alone)}
         said |= {"most": several[-1:], "fewer": several[:-1]}
@@ -291,7 +304,8 @@ def facts_h3(inputs: Inputs) -> Facts:
         said |= {"launched": len(every), "again": len(every & again)}
         said["disturbed_again"] = disturbed & every <= again
     effects = [row["speedup"] for row in said["several"]]
-    return Facts(missing, _values(linear, EFFICIENCY), said, effects=effects)
+    values = _values(linear, EFFICIENCY) | named_values(timed, PER_CELL, ASSIGNED_PACE)
+    return Facts(missing, values, said, effects=effects)
 
 
 def _lost(inputs: Inputs, most: Row) -> Row | None:

@@ -46,7 +46,9 @@ from dpscale.derive.trainings import TRIAL, evaluations, tested_apart, trained
 from dpscale.derive.verdicts import side
 from dpscale.records.columns import Columns, columns, intervals
 from dpscale.studies.assignment import published, verdicts
+from dpscale.studies.assignment.config import ASSIGNED_BATCH
 from dpscale.studies.assignment.plan import (
+    ASSIGNED_STUDY,
     DOUBLED_BATCH,
     DOUBLED_STUDY,
     LARGER_BATCH,
@@ -250,8 +252,8 @@ def _timed(one: _Trained, base: _Trained | None) -> dict[str, Any]:
     return (
         row
         | interval_columns("speedup_ratio", ratio)
-        | interval_columns("efficiency_frac", _efficiency(ratio, one))
-        | interval_columns("epochs_efficiency_frac", _efficiency(epochs, one))
+        | interval_columns("efficiency_frac", _efficiency(ratio, one.place[2]))
+        | interval_columns("epochs_efficiency_frac", _efficiency(epochs, one.place[2]))
         | {"speedup_with_startup_ratio": _with_startup(one, base)}
     )
 
@@ -262,8 +264,7 @@ def _ratio(one: _Trained, base: _Trained, name: str) -> Estimate:
     return median_ratio(base.seeds[name].to_numpy(), one.seeds[name].to_numpy())
 
 
-def _efficiency(ratio: Estimate, one: _Trained) -> Estimate:
-    workers = one.place[2]
+def _efficiency(ratio: Estimate, workers: int) -> Estimate:
     value, low, high = (None if end is None else efficiency(end, workers) for end in ratio[:3])
     return Estimate(value, low, high, ratio.repeats)
 
@@ -576,16 +577,23 @@ def doubled(
     bases = {(cell.workers, cell.nodes): cell for cell in cells(usual)}
     rows = []
     for cell in cells(planned):
-        epoch, base = median(times.epoch_s(cell, ARM)), bases.get((cell.workers, cell.nodes))
-        row = cell.columns() | {"repeats": epoch.repeats} | interval_columns("epoch_s", epoch)
-        if base is not None:
-            base_s = median(times.epoch_s(base, ARM)).value
-            row |= {"base_epoch_s": base_s, "base_runs": " ".join(base.runs)}
-            row |= interval_columns("speedup_ratio", times.ratio(base, cell, ARM))
-        row |= _beside_fewer(cell, bases.values(), times)
+        base = bases.get((cell.workers, cell.nodes))
+        row = _over_base(cell, base, times) | _beside_fewer(cell, bases.values(), times)
         placed = learnt[(learnt["workers"] == cell.workers) & (learnt["nodes"] == cell.nodes)]
         rows.append(row | _doubled_accuracy(row, placed, ends))
     return as_table(rows, DOUBLED_COLUMNS)
+
+
+def _over_base(cell: Cell, base: Cell | None, times: Launches) -> dict[str, Any]:
+    """Return the epoch of a cell with loading, and that of its base over it, launch by launch."""
+    epoch = median(times.epoch_s(cell, ARM))
+    row = cell.columns() | {"repeats": epoch.repeats} | interval_columns("epoch_s", epoch)
+    if base is not None:
+        base_s = median(times.epoch_s(base, ARM)).value
+        row |= {"base_epoch_s": base_s, "base_runs": " ".join(base.runs)}
+        ratio = exactly(1.0) if base is cell and epoch.value else times.ratio(base, cell, ARM)
+        row |= interval_columns("speedup_ratio", ratio)
+    return row
 
 
 def _beside_fewer(cell: Cell, usual: Iterable[Cell], times: Launches) -> dict[str, Any]:
@@ -623,6 +631,36 @@ def _doubled_accuracy(
     return learnt
 
 
+ASSIGNED_COLUMNS: Columns = (
+    columns("workers nodes per_worker_batch status")
+    | intervals("epoch_s speedup_ratio efficiency_frac")
+    | columns("train_samples repeats oversubscribed runs base_runs")
+    | side("pace", "speedup_ratio", 1.0)
+)
+
+
+def assigned(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the epochs with the assignment's batch, where the trainings have another one.
+
+    A row for each number of workers on one node, one worker's first. speedup_ratio: of an epoch
+    with loading, without evaluations, over that of one worker with that batch, as in
+    `assignment_doubled`, whose epoch is used where its batch is this one. Empty where the trainings
+    have the assignment's batch. Raises MixedMachinesError for runs of different machines.
+    """
+    planned = in_study(runs, ASSIGNED_STUDY, DOUBLED_STUDY)
+    alike = (planned["per_worker_batch"] == ASSIGNED_BATCH) & (planned["nodes"] == 1)
+    planned = planned[alike]
+    require_same_machine(planned)
+    times, found = Launches(epoch_times), cells(planned)
+    base = one_worker_bases(found).get(ASSIGNED_BATCH)
+    rows = []
+    for cell in found if base else []:
+        row = _over_base(cell, base, times)
+        ratio = estimate_of(row, "speedup_ratio")
+        rows.append(row | interval_columns("efficiency_frac", _efficiency(ratio, cell.workers)))
+    return as_table(rows, ASSIGNED_COLUMNS)
+
+
 TABLES = {
     "assignment": Table(
         trainings, ["trials", "curves", "steps", "runs"], TRAINING_COLUMNS, verdicts.trainings
@@ -640,6 +678,7 @@ TABLES = {
     "assignment_doubled": Table(
         doubled, ["epoch_times", "trials", "curves", "runs"], DOUBLED_COLUMNS
     ),
+    "assignment_assigned": Table(assigned, ["epoch_times", "runs"], ASSIGNED_COLUMNS),
     "assignment_published": Table(
         published.beside_published,
         ["assignment", "accuracy", "assignment_utilisation"],

@@ -23,11 +23,12 @@ from dpscale.plan.spec import (
     timing_only,
     with_direct_arms,
 )
-from dpscale.studies.assignment.config import AssignmentConfig, Placement
+from dpscale.studies.assignment.config import ASSIGNED_BATCH, AssignmentConfig, Placement
 
 STUDY = "assignment"
 SPLIT_STUDY = "assignment_split"
 DOUBLED_STUDY = "assignment_doubled"  # H4: the epoch of most workers with twice the batch
+ASSIGNED_STUDY = "assignment_assigned"  # H3: the epochs with the assignment's own batch
 LINEAR = "linear"
 LARGER_BATCH = "larger_batch"  # one worker, to see its utilisation
 MORE_LOADING = "more_loading"  # the same with further processes that load
@@ -58,6 +59,27 @@ def runs(config: Config, study: AssignmentConfig) -> Iterator[Spec]:
         if samples is None or placement[0] * doubled <= samples:
             yield from _timed(config, study, placement, DOUBLED_STUDY, "doubled", doubled)
             yield _doubled(config, study, placement, doubled)
+    for placement in _with_assigned_batch(config, study, samples):
+        batch = ASSIGNED_BATCH
+        yield from _timed(config, study, placement, ASSIGNED_STUDY, "assigned", batch)
+
+
+def _with_assigned_batch(
+    config: Config, study: AssignmentConfig, samples: int | None
+) -> Iterator[Placement]:
+    """Yield those of one node that are timed with the assignment's batch, where b is another.
+
+    None where the data fill it for one worker alone; not those whose doubled batch it is.
+    """
+    found = [
+        (workers, nodes)
+        for workers, nodes in study.placements(config)
+        if nodes == 1 and (samples is None or workers * ASSIGNED_BATCH <= samples)
+    ]
+    if study.per_worker_batch == ASSIGNED_BATCH or len(found) < 2:
+        return
+    doubled = study.widest(config) if 2 * study.per_worker_batch == ASSIGNED_BATCH else []
+    yield from (placement for placement in found if placement not in doubled)
 
 
 def _alone(

@@ -117,21 +117,40 @@ def efficiency(row: Row) -> Value:
 
 
 def foreseen(gains: list[Row], inputs: Inputs) -> Row | None:
-    """Return what H3's workers would gain with the batch that H1 advises, were they to add as much.
+    """Return what H3's workers would gain with a larger batch, were they to add as much.
 
-    step_s: of one worker with that batch, by H1's throughput. None where they gain already, where
-    H1 advises no larger batch than theirs or where that was not timed.
+    That is the assignment's, where they were timed with it, and measured what they gained; else the
+    one that H1 advises. step_s: of one worker with that batch, in the same launches, else by H1's
+    throughput. None where they gain already, and without a larger batch that was timed.
     """
-    batch = advised_batch(inputs)
     row = next((row for row in gains if row["question"] == "H3" and row["pace"] != "above"), None)
-    used = inputs.rows("assignment_utilisation", per_worker_batch=batch, status="complete")
-    timed = [one for one in used if one["samples_per_s"]]
-    if not (row and batch and timed) or batch <= row["per_worker_batch"]:
+    found = row and (_as_assigned(inputs, row["workers"]) or _as_advised(inputs))
+    if not (row and found) or found["per_worker_batch"] <= row["per_worker_batch"]:
         return None
-    step_s, runs = batch / timed[0]["samples_per_s"], " ".join([*row.runs, *timed[0].runs])
-    found = {"step_s": step_s, "runs": runs, "per_worker_batch": batch}
-    gain_ratio = formulas.bounded_speedup(step_s, row["added_step_s"], row["workers"])
-    return Row(found, gain_ratio=gain_ratio)
+    gain_ratio = formulas.bounded_speedup(found["step_s"], row["added_step_s"], row["workers"])
+    runs = " ".join([*row.runs, *found.runs])
+    return found | {"runs": runs, "base_runs": None, "gain_ratio": gain_ratio}
+
+
+def _as_assigned(inputs: Inputs, workers: int) -> Row | None:
+    """Return one worker's step with the assignment's batch, and what several gained with it."""
+    timed = inputs.rows("assignment_assigned", status="complete")
+    rows = {row["workers"]: row for row in timed if row["speedup_ratio"] is not None}
+    if not {1, workers} <= rows.keys():
+        return None
+    one, several = rows[1], rows[workers]
+    steps = formulas.iterations_per_epoch(one["train_samples"], 1, one["per_worker_batch"])
+    return one | {"step_s": one["epoch_s"] / steps, "measured": several.speedup_ratio}
+
+
+def _as_advised(inputs: Inputs) -> Row | None:
+    """Return one worker's step with the batch that H1 advises."""
+    batch = advised_batch(inputs)
+    used = inputs.rows("assignment_utilisation", per_worker_batch=batch, status="complete")
+    timed = [row for row in used if row["samples_per_s"]]
+    if not timed:
+        return None
+    return timed[0] | {"step_s": batch / timed[0]["samples_per_s"], "measured": None}
 
 
 def _timed_on_gpus(inputs: Inputs) -> bool:
