@@ -34,7 +34,8 @@ def test_what_is_of_the_machine_does_not_carry_over() -> None:
     said = plain(text_of(found))
     assert (
         "At 12.5 GB/s an all-reduce of ResNet-18's 44.7 MB takes two workers 3.58 ms: 90% "
-        "efficiency needs steps of 3.22 ms if all of it is hidden, 32.2 ms if none is (four: 4.83 ms and 48.3 ms)."
+        "efficiency needs steps of 3.22 ms if all of it is hidden, 32.2 ms if none is (four: 4.83 "
+        "ms and 48.3 ms)."
     ) in said
     assert "times do not." in said
     assert not too_long(found)
@@ -216,7 +217,8 @@ def test_a_network_that_gains_less_with_longer_steps_takes_the_advice_back() -> 
         ),
         (
             [("H3", 40, 0.5), ("Q2", 6, 1.0), ("E2", 1, 3.0)],
-            "is not shown: at the largest common b four ran at 0.500× on steps of 40.0 ms (H3's steps), "
+            "is not shown: at the largest common b four ran at 0.500× on steps of 40.0 ms (H3's "
+            "steps), "
             "gained nothing measurable, 1.00×, on 6.00 ms (Q2) and gained 3.00× on",
         ),
     ],

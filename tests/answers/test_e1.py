@@ -136,7 +136,8 @@ CASES = [
         says=[
             "If parameters and optimiser state do not fit, take FSDP2 (11.4 MiB a worker, "
             "not 22.9 MiB; a step 1.10× as long).",
-            "In short: Use DDP (10.0 ms a step, 22.9 MiB a worker); where memory is short, FSDP2 "
+            "In short: Use DDP (10.0 ms a step, 22.9 MiB a worker); where parameters and "
+            "optimiser state do not fit, FSDP2 "
             "(11.4 MiB).",
         ],
         never=["), then"],

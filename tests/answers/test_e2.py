@@ -404,7 +404,8 @@ CASES = [
         },
         says=[
             "Take one worker with B = 256: trained, it reached 4% validation error in 430 ms",
-            "With B = 128 a step takes one worker 8.00 ms, but sending alone takes two 20.0 ms. Trained, "
+            "With B = 128 a step takes one worker 8.00 ms, but sending alone takes two 20.0 ms. "
+            "Trained, "
             "four took 3.07× to 4.00× as long; for two that is undecided.",
             "At B = 128, where they come nearest, a step takes one worker 8.00 ms; two workers "
             "compute for 9.00 ms and send for 20.0 ms more. Adding as much to a longer step, "

@@ -111,7 +111,7 @@ CASES = [
             without(**FOUR, rule="fixed_batch"),
         ),
         says=[
-            "With four workers, multiply the rate by N (95.5%, the higher median) or the root of "
+            "With four workers, multiply the rate by N (95.5%) or the root of "
             "N (94.5%): no measurable loss of accuracy against one worker's 95.0% (up to 2.00 and "
             "3.00 points may hide). The fixed rate (92.0%) loses 3.00 points (1.00 to 5.00). On "
             "two nodes (not run) B and",
@@ -154,7 +154,7 @@ CASES = [
             apart(-0.03, 0.01, 0.93, **FOUR, rule="fixed_batch"),
         ),
         says=[
-            "multiply the rate by N (95.5%, the higher median) or the",
+            "multiply the rate by N (95.5%) or the",
             "one worker's 95.0%. The fixed global batch (93.0%) shows none either; the fixed rate "
             "(92.0%)",
         ],
@@ -168,7 +168,7 @@ CASES = [
             without(**FOUR, rule="fixed_batch"),
         ),
         says=[
-            "multiply the rate by the root of N (94.5%, the higher median) or N (93.0%): no",
+            "multiply the rate by the root of N (94.5%) or N (93.0%): no",
             "against one worker's 95.0% (up to 3.00 and 4.00 points may hide). The fixed rate "
             "(92.0%) loses",
         ],
@@ -212,7 +212,7 @@ CASES = [
         )
         | {"lr_scaling_elbow": where({"rule": "fixed"}, status="complete", elbow_ratio=8.0)},
         says=[
-            "With four workers, multiply the rate by the root of N (94.5%, the higher median) or N "
+            "With four workers, multiply the rate by the root of N (94.5%) or N "
             "(93.0%): no measurable loss of accuracy against one worker's 95.0%. The fixed rate "
             "(92.0%, 3.00 points less) and the fixed global batch (92.0%, 3.00 points less) lose "
             "accuracy. On two nodes (not run) B and",

@@ -44,8 +44,8 @@ def _without_parameters() -> Tables:
 AS_MEASURED = Case(
     "as measured",
     says=[
-        "Bandwidth, not latency, limits all-reduces of 4.00 MB: by a fit latency is 0.744% to "
-        "1.48% of their time, of the lab's 44.7 MB 0.0671% to 0.134%. Timed alone, the buckets "
+        "Bandwidth, not latency, limits all-reduces of 4.00 MB: a fit puts latency at 0.744% to "
+        "1.48% of their time, 0.0671% to 0.134% for the lab's 44.7 MB. Timed alone, the buckets "
         "reach 152 MB/s to 1.52 GB/s, 9.48% to 95.3% of plain TCP. The lab's formula gives 121 "
         "MB/s to 1.22 GB/s, since the buckets alone take 80.0% of what it calls communication. "
         "Each",
@@ -253,7 +253,7 @@ CASES = [
         "one cell",
         edits={"bandwidth": only(workers=2, per_worker_batch=32)},
         says=[
-            "latency is 0.744% of their time, of the lab's 44.7 MB 0.0671%. Timed alone, the "
+            "latency at 0.744% of their time, 0.0671% for the lab's 44.7 MB. Timed alone, the "
             "buckets reach 1.52 GB/s, 95.3% of plain TCP. The lab's formula gives 1.22 GB/s, "
             "since the buckets alone take 80.0% of what it calls communication"
         ],
@@ -475,7 +475,8 @@ CASES = [
         edits={"bandwidth": where(busbw_bytes_per_s=NAN, transfer_frac=NAN)},
         says=[
             "The bus bandwidth of the same buckets alone is not measured, so that comparison",
-            "1.48% of their time, of the lab's 44.7 MB 0.0671% to 0.134%. The lab's formula gives "
+            "1.48% of their time, 0.0671% to 0.134% for the lab's 44.7 MB. The lab's formula "
+            "gives "
             "121 MB/s to 1.22 GB/s, at most 76.2% of plain TCP. Each",
         ],
         never=["Bytes over the exposed time"],
@@ -503,8 +504,8 @@ CASES = [
         edits={"link": where(**around("level_bytes", 1e12), alpha_s=1.0)},
         says=[
             "message of $N \\alpha \\beta$ bytes, 1.00 TB at N = 2 and 1.00 TB at N = 4.",
-            "Latency, not bandwidth, limits all-reduces of 4.00 MB: by a fit latency is 100% of "
-            "their time, of the lab's 44.7 MB 100%. Timed",
+            "Latency, not bandwidth, limits all-reduces of 4.00 MB: a fit puts latency at 100% of "
+            "their time, 100% for the lab's 44.7 MB. Timed",
         ],
     ),
     Case(
@@ -531,8 +532,8 @@ CASES = [
         "latency as bytes",
         edits={"link": where(**around("level_bytes", 4e6))},
         says=[
-            "It is open whether latency or bandwidth limits all-reduces of 4.00 MB: by a fit "
-            "latency is 50.0% of their time, of the lab's 44.7 MB 8.21%. Timed"
+            "It is open whether latency or bandwidth limits all-reduces of 4.00 MB: a fit "
+            "puts latency at 50.0% of their time, 8.21% for the lab's 44.7 MB. Timed"
         ],
     ),
     Case(

@@ -149,9 +149,9 @@ def confirmed(take: Row, further: list[Row], trained: list[Row]) -> list[Row] | 
     standing: `longer` where they did with every batch that was trained, `open` where all else may
     be as long as either the advised or the predicted, and else `not_longer`; ratios: to the
     advised, of each batch; longer and rest: of those that took longer and of the others, longer_at
-    and rest_at: their global batches (mixed: both are); a number that was not compared is open. None
-    where all that were compared did, or not all are predicted to, where time is not what is aimed
-    at, and where the recommended cell is not of the number that they are set beside.
+    and rest_at: their global batches (mixed: both are); a number that was not compared is open.
+    None where all that were compared did, or not all are predicted to, where time is not what is
+    aimed at, and where the recommended cell is not of the number that they are set beside.
     """
     rows = []
     for row in further:

@@ -258,8 +258,8 @@ def unscaled(fixed: list[Row], rules: Mapping[tuple[str, int], Row]) -> Row | No
 
 
 def without_zero_gains(elbow: Row | None, rows: list[Row]) -> list[Row]:
-    """Return the linear rule with gradual warm-up and gains of one at larger batches up to its elbow,
-    where that is kept with zero gains."""
+    """Return the linear rule with gradual warm-up and gains of one at larger batches up to the
+    elbow that it has with zero gains."""
     last = (elbow and elbow["elbow_batch"]) or 0
     way = {"rule": "linear", "warmup": "gradual", "zero_gamma": False, "role": "arm"}
     ones = [row for row in rows if all(row[name] == value for name, value in way.items())]

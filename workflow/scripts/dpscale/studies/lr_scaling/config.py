@@ -95,7 +95,8 @@ class LrScalingConfig(StudySection):
     )
     unit_gamma: bool = Field(
         True,
-        description="Train with gains of one too, with the linear rule at each batch up to the large one.",
+        description="Train with gains of one too, at the reference batch and with the linear rule "
+        "at each larger one up to the large batch.",
     )
     base_lr: Rate = Field(0.5, description="Rate of the reference batch.")
     candidate_lrs: Rates = Field(

@@ -183,7 +183,12 @@ def samples(search: Sequence[Row]) -> list[Row]:
     """Return the samples to the goal with the smallest and the largest batch that reached it."""
     measured = [row for row in search if row["samples_to_goal"] is not None]
     ends = [measured[0], measured[-1]] if len(measured) > 1 else []
-    return [row | {"samples": row.value("samples_to_goal", "count")} for row in ends]
+    return [
+        row
+        | {"samples": row.value("samples_to_goal", "count")}
+        | {"epochs": row.value("epochs_to_goal", "number")}
+        for row in ends
+    ]
 
 
 def share(one: Row, two: Row) -> Value:

@@ -47,13 +47,8 @@ def facts_q1(inputs: Inputs) -> Facts:
         name.removesuffix("_bytes"): boundary.value(name, unit) for name, unit in BOUNDARY.items()
     }
     values |= named_values(rows, "{column}_b{per_worker_batch}", SWEEP)
-    found = (inputs.rows("sweep_trend") or [Row(utilisation_differs=False)])[0]
-    said: dict[str, Any] = {
-        "rows": rows,
-        "phases": [],
-        "utilisation_differs": found["utilisation_differs"],
-        **subject(inputs),
-    }
+    found = next(iter(inputs.rows("sweep_trend")), None)
+    said: dict[str, Any] = {"rows": rows, "phases": [], **subject(inputs)}
     if not missing:
         said |= {
             "phases": [row | {"runs": None} for row in complete],

@@ -58,7 +58,7 @@ TREND_COLUMNS: Columns = (
     | words("last_step", Verdict)
     | columns("growth_ratio longer_ratio first_saving_frac last_saving_frac")
     | columns("fixed_s per_sample_s line_off_frac")
-    | columns("utilisation_differs runs")
+    | columns("runs")
 )
 PAIR_COLUMNS: Columns = (
     columns("per_worker_batch to_batch")
@@ -78,7 +78,6 @@ BOUNDARY_COLUMNS: Columns = (
     | columns("sometimes")
 )
 ARM = "without_loading"
-BUSIER_FRAC = 0.01  # of the time: what a device is busier at some batch sizes than at others
 SAME_FRAC = 0.25  # of an epoch: what batches that take the same differ by at most
 BULK_FRAC = 0.75  # of what the best batch saves
 SHOWN_FRAC = 0.01  # of the difference of two epochs: what a phase moves at least
@@ -298,7 +297,7 @@ def sweep_trend(sweep: pd.DataFrame, sweep_pairs: pd.DataFrame) -> pd.DataFrame:
     the first and the last that `best` is faster than, `bulk` the first with three quarters of what
     it saves beside `start`, `knee` the one from which on it is faster than none; `last_step` sets
     the last batch against the one before. fixed_s, per_sample_s and line_off_frac are of
-    `straight_line`, of three batch sizes and more. utilisation_differs: by a percent.
+    `straight_line`, of three batch sizes and more.
     """
     rows = sweep[(sweep["status"] == "complete") & sweep["epoch_s"].notna()].to_dict("records")
     if not rows:
@@ -321,11 +320,9 @@ def sweep_trend(sweep: pd.DataFrame, sweep_pairs: pd.DataFrame) -> pd.DataFrame:
         "least": ranked[0],
         "slowest": ranked[-1],
     }
-    busy = [row["utilisation_frac"] for row in rows if known(row["utilisation_frac"]) is not None]
     row = {f"{mark}_batch": marks[mark]["per_worker_batch"] for mark in MARKS} | {
         "shape": shape,
         "last_step": pairs.of(rows[-2], rows[-1])["epoch_moves"] if rows[1:] else None,
-        "utilisation_differs": bool(busy) and max(busy) - min(busy) >= BUSIER_FRAC,
         "runs": " ".join(row["runs"] for row in rows),
     }
     one, other = (_of_batch(rows, batch) for batch in ends_of(row)[:2])
