@@ -12,7 +12,7 @@ from dpscale.records import read_record
 from dpscale.train.timed import COUNTED_STEPS
 
 Launched = Callable[..., Any]
-DIRECT = ("solo", "reference", "noop_hook", "buckets")
+DIRECT = ("solo", "reference", "noop_hook", "buckets", "no_broadcast")
 HOOKS = ("fp16", "bf16", "powersgd")
 # 1,170 parameters and no buffers: what is sent is gradients and nothing else.
 PLAIN = {"model": ModelConfig(name="mlp"), "per_worker_batch": 32}
@@ -39,7 +39,7 @@ def test_each_arm_has_its_steps_and_solo_those_of_rank_0_alone(two) -> None:
     # An epoch of 646 images a worker has 20 full batches of 32; a direct arm 10 steps a repeat.
     for rank in (0, 1):
         assert sizes["without_loading", rank] == sizes["with_loading", rank] == 100
-        assert all(sizes[arm, rank] == 50 for arm in ("reference", "noop_hook", "buckets"))
+        assert all(sizes[arm, rank] == 50 for arm in DIRECT[1:])
     assert sizes["solo", 0] == 50
     assert ("solo", 1) not in sizes
     assert two.record.utilisation_frac is None  # a rank stood aside
@@ -54,13 +54,17 @@ def test_the_buckets_hold_the_gradient_and_fill_during_the_backward_pass(two) ->
 
 
 @pytest.mark.ledger
-def test_only_ddp_sends_and_it_sends_the_gradient_exactly(two) -> None:
+def test_only_ddp_sends_and_it_sends_exactly_the_gradient_and_its_buffers(two) -> None:
     def sent(arm: str, purpose: str) -> int:
         rows = [row for row in two.record.collectives if row["timed_arm"] == arm]
         return sum(row["bytes"] for row in rows if row["purpose"] == purpose)
 
-    assert sent("without_loading", "gradient bucket") == COUNTED_STEPS * two.record.payload_bytes
-    assert {row["timed_arm"] for row in two.record.collectives} == {"without_loading"}
+    for arm in ("without_loading", "no_broadcast"):
+        assert sent(arm, "gradient bucket") == COUNTED_STEPS * two.record.payload_bytes
+    assert sent("without_loading", "buffers") == COUNTED_STEPS * two.record.buffer_bytes > 0
+    assert sent("no_broadcast", "buffers") == 0
+    trained = {"without_loading", "no_broadcast"}
+    assert {row["timed_arm"] for row in two.record.collectives} == trained
 
 
 @pytest.mark.alone  # the interface is everybody's

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from dpscale.config.sections import ModelConfig
-from dpscale.plan.spec import Timing, own_file
+from dpscale.plan.spec import DIRECT_ARMS, Timing, own_file
 from dpscale.studies import load_config
 from dpscale.studies.choose.config import GoalProtocol
 from dpscale.studies.ledger.config import LedgerProtocol
@@ -57,7 +57,7 @@ def test_a_steady_iteration_sends_four_bytes_a_trainable_parameter(launched, own
 
 
 def test_all_arms_are_timed(launched, own) -> None:
-    arms = ("with_loading", "without_loading", "solo", "reference", "noop_hook", "buckets", "bf16")
+    arms = ("with_loading", "without_loading", "bf16", *DIRECT_ARMS, "no_broadcast")
     timing = Timing(arms=arms, repeats=2, min_steps=4, warmup_steps=1, direct_steps=2)
     fields = {"kind": "timed", "workers": 2, "per_worker_batch": 8, "timing": timing}
     result = launched("own_timed", **fields, **own)

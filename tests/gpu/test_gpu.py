@@ -161,7 +161,7 @@ def test_ddp_at_one_device_stands_beside_none(runs, measured) -> None:
 
 def test_two_workers_on_one_device_exchange_over_gloo(runs, device) -> None:
     timing = Timing(
-        arms=("without_loading", "solo", "reference", "noop_hook", "buckets"),
+        arms=("without_loading", "solo", "reference", "noop_hook", "buckets", "no_broadcast"),
         repeats=5,
         min_steps=5,
         warmup_steps=10,

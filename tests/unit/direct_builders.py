@@ -1,8 +1,8 @@
 """Rows of direct measurements of communication for the labs of `builders`, made by hand.
 
 What N workers take beyond T_1/N is contention, overhead and exposed communication in the shares
-below; the all-reduce of the buckets alone takes BUCKETS_SHARE of it and its span SPAN_SHARE. The
-link has ALPHA_S and BETA_BYTES_PER_S.
+below; the all-reduce of the buckets alone takes BUCKETS_SHARE of it, its span SPAN_SHARE and the
+broadcast of buffers BROADCAST_SHARE. The link has ALPHA_S and BETA_BYTES_PER_S.
 """
 
 # ruff: noqa: C408 (rows read better as keywords)
@@ -14,7 +14,7 @@ import numpy as np
 Rows = list[dict[str, Any]]
 
 CONTENTION_SHARE, OVERHEAD_SHARE, EXPOSED_SHARE = 0.2, 0.1, 0.7
-BUCKETS_SHARE, SPAN_SHARE = 0.8, 0.9
+BUCKETS_SHARE, SPAN_SHARE, BROADCAST_SHARE = 0.8, 0.9, 0.05
 DDP_OF_ONE = 1.03
 ALPHA_S, BETA_BYTES_PER_S, TCP_BYTES_PER_S = 1e-5, 1.5e9, 1.6e9
 BUCKETS = ((1_000_000, 0.4), (3_000_000, 1.0))
@@ -37,6 +37,7 @@ def arm_seconds(one_s: float, epoch_s: float, workers: int) -> dict[str, float]:
         "reference": reference_s,
         "noop_hook": reference_s + OVERHEAD_SHARE * rest_s,
         "buckets": BUCKETS_SHARE * rest_s,
+        "no_broadcast": epoch_s - BROADCAST_SHARE * rest_s,
     }
 
 

@@ -51,6 +51,8 @@ def test_the_parts_are_the_differences_of_the_arms_by_hand():
     assert row["overhead_s"] == pytest.approx(0.1 * rest_s)
     assert row["exposed_s"] == pytest.approx(0.7 * rest_s)
     assert row["buckets_s"] == pytest.approx(0.8 * rest_s)
+    assert row["broadcast_s"] == pytest.approx(0.05 * rest_s)
+    assert row["unisolated_s"] == pytest.approx((0.7 - 0.05 - 0.8) * rest_s)
     assert row["span_s"] == pytest.approx(0.9 * rest_s)
     # Rank 1 is 1% faster than rank 0: the slowest is half a percent above the mean.
     assert row["straggler_s"] == pytest.approx(0.005 * (1.390625 + 0.2 * rest_s))
@@ -213,6 +215,35 @@ def launched(batches: Sequence[int]) -> tuple[pd.DataFrame, pd.DataFrame]:
             )
     times, runs = (pd.concat(one) for one in zip(*tables, strict=True))
     return times, runs.drop_duplicates("run").astype(dict(tables[0][1].dtypes))
+
+
+def broadcasting(without_s: Sequence[float], buffer_bytes: int = 72) -> pd.Series:
+    """What is known of two workers in three launches, which took 0.9, 0.7 and 0.8 s."""
+    tables = []
+    for launch, (two_s, other_s) in enumerate(zip((0.9, 0.7, 0.8), without_s, strict=True)):
+        for arm, seconds in (("without_loading", two_s), ("no_broadcast", other_s)):
+            cells = {(1, 32): [1.0], (2, 32): [seconds]}
+            made = timed_cells(cells, arm=arm, buffer_bytes=buffer_bytes)
+            tables.append([table.assign(run=table["run"] + f"-{launch}") for table in made])
+    times, runs = (pd.concat(one) for one in zip(*tables, strict=True))
+    runs = runs.drop_duplicates("run").astype(dict(tables[0][1].dtypes))
+    return cell(communication_of(times, runs), 2, 32)
+
+
+def test_the_broadcast_of_buffers_is_paired_by_launch():
+    row = broadcasting([0.8, 0.6, 0.69])
+    # 0.8 - 0.69 s of the medians; differences are 0.1, 0.1 and 0.11 s, while launches lie 0.2 apart
+    assert row["broadcast_s"] == pytest.approx(0.11)
+    assert 0.08 < row["broadcast_s_low"] < 0.1 < row["broadcast_s_high"] < 0.13
+    assert row["broadcast_side"] == "above"
+    assert broadcasting([1.0, 0.8, 0.91])["broadcast_side"] == "below"
+    assert broadcasting([0.91, 0.69, 0.8])["broadcast_side"] == "indistinct"
+
+
+def test_a_network_without_buffers_has_no_broadcast_to_leave_out():
+    row = broadcasting([0.8, 0.6, 0.69], buffer_bytes=0)
+    assert pd.isna(row["broadcast_s"])
+    assert row["broadcast_side"] == "unknown"
 
 
 def test_few_launches_of_a_cell_borrow_from_the_other_cells_of_the_table():

@@ -47,11 +47,27 @@ CONFIG = {
 
 def test_weak_cells_of_several_workers_get_the_direct_arms():
     plan = planned_runs(load_config(CONFIG))
-    direct = {"solo", "reference", "noop_hook", "buckets"}
+    direct = {"solo", "reference", "noop_hook", "buckets", "no_broadcast"}
     assert direct <= set(plan["scaling-n4-b128"].protocol.timing.arms)
     assert plan["scaling-n1-b128"].protocol.timing.arms[-1] == "ddp_of_one"
     assert plan["scaling-n4-b8"].protocol.timing.arms == ("with_loading", "without_loading")
     assert {"link-n2", "link-n4", "compression-n2"} <= set(plan)
+
+
+def test_the_arm_without_the_broadcast_is_of_q3_alone():
+    plan = planned_runs(load_config(CONFIG | {"assignment": {}}))
+    named = {
+        spec.study
+        for spec in plan.values()
+        if spec.kind == "timed" and "no_broadcast" in spec.protocol.timing.arms
+    }
+    assert named == {"scaling"}
+    assert "buckets" in plan["assignment-split-n2"].protocol.timing.arms
+
+
+def test_what_has_no_buffers_is_not_timed_without_their_broadcast():
+    plan = planned_runs(load_config(CONFIG | {"model": {"name": "mlp"}}))
+    assert plan["scaling-n4-b128"].protocol.timing.arms[-1] == "buckets"
 
 
 def test_a_configuration_without_the_study_times_what_the_lab_asks():

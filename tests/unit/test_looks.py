@@ -117,7 +117,8 @@ class Machine:
     def launch(self, spec: Spec) -> None:
         assert (spec.kind, spec.study, spec.completed_by) == ("timed", "scaling_again", None)
         split = any(batch == spec.per_worker_batch for _, batch in self._parts_after)
-        direct = ("reference", "noop_hook", "buckets") if split and spec.workers > 1 else ()
+        every = ("reference", "noop_hook", "buckets", "no_broadcast")
+        direct = every if split and spec.workers > 1 else ()
         assert spec.protocol.timing.arms == ("with_loading", "without_loading", *direct)
         self.now_s += self._launch_s
         self.launched.append(spec.run)

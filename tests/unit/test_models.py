@@ -4,6 +4,9 @@ import pytest
 import torch
 from torch import nn
 
+from dpscale.config import Config
+from dpscale.config.checks import may_have_buffers
+from dpscale.config.sections import ModelConfig
 from dpscale.train.models import BasicBlock, PaddedShortcut, build_model, model_names
 
 
@@ -131,3 +134,9 @@ def test_the_names_are_those_of_the_configuration() -> None:
     from dpscale.config.sections import ModelName
 
     assert {*model_names(), "own"} == set(get_args(ModelName))
+
+
+@pytest.mark.parametrize("name", model_names())
+def test_the_plan_knows_which_networks_have_buffers(name):
+    config = Config(name="test", model=ModelConfig(name=name))
+    assert may_have_buffers(config) == bool(list(model(name).buffers()))

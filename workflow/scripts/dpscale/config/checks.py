@@ -47,6 +47,11 @@ def has_residual_blocks(config: Config) -> bool:
     return config.model.name in RESIDUAL_MODELS
 
 
+def may_have_buffers(config: Config) -> bool:
+    """Return whether the configured network has buffers: batch norm has; the user's own may."""
+    return config.own is not None or has_residual_blocks(config)
+
+
 def _own(config: Config) -> Iterator[Problem]:
     own = config.own
     for place, key in OWN_KEYS:

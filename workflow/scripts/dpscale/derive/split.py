@@ -33,12 +33,14 @@ COLUMNS: Columns = (
     | columns(" ".join(f"{name}_{end}" for name in DIRECT for end in ("low", "high")))
     | columns("exposed_below_noise repeats launches launch_spread_frac base_epoch_s_low")
     | columns("base_epoch_s_high")
-    | intervals("loaded_epoch_s solo_epoch_s other_s waiting_s")
+    | intervals("loaded_epoch_s solo_epoch_s other_s waiting_s broadcast_s unisolated_s")
     | intervals("exposed_lead_s overhead_lead_s contention_lead_s")
     | side("subtraction_side", "subtraction_s")
     | side("exposed_side", "exposed_s")
     | side("other_side", "other_s")
     | side("waiting_side", "waiting_s")
+    | side("broadcast_side", "broadcast_s")
+    | side("unisolated_side", "unisolated_s")
     | side("exposed_to_buckets", "exposed_s", "buckets_s")
     | side("loaded_to_epoch", "loaded_epoch_s", "epoch_s")
 )
@@ -63,6 +65,7 @@ ARMS = {
     "noop": ("noop_hook", "epoch_s"),
     "copies": ("reference", "epoch_s"),
     "mean_copy": ("reference", "rank_mean_epoch_s"),
+    "no_broadcast": ("no_broadcast", "epoch_s"),
     "buckets": ("buckets", "epoch_s"),
 }
 # Of what T_N is more than T_1/N (`one`), each part; they add up to it.
@@ -78,6 +81,9 @@ SUMS: dict[str, Weights] = with_leads(SUMMANDS, "subtraction") | {
     # Of what the subtraction is more than the buckets alone: overhead and contention, and waiting.
     "other_s": {"noop": 1, "one": -1},
     "waiting_s": {"ddp": 1, "noop": -1, "buckets": -1},
+    # Of the waiting what goes with the broadcast of buffers, and what is neither that nor buckets.
+    "broadcast_s": {"ddp": 1, "no_broadcast": -1},
+    "unisolated_s": {"no_broadcast": 1, "noop": -1, "buckets": -1},
 }
 
 

@@ -41,7 +41,7 @@ class Kind(NamedTuple):
 
 
 TIMED = Kind(
-    "timed", 4, "dpscale", "train.timed:measure_timed", "plan.spec:TimedProtocol", timed=True
+    "timed", 5, "dpscale", "train.timed:measure_timed", "plan.spec:TimedProtocol", timed=True
 )
 TRAINING = Kind(
     "training", 4, "dpscale", "train.trained:measure_trained", "plan.spec:TrainingProtocol"
@@ -66,6 +66,7 @@ TimedArm = Literal[
     "reference",  # copies without DDP, side by side, which do not communicate
     "noop_hook",  # DDP that sends nothing
     "buckets",  # the all-reduce of DDP's buckets, without training
+    "no_broadcast",  # DDP that sends gradients and no buffers
     "ddp_of_one",  # DDP around one worker
     "fp16",  # DDP with gradients compressed on the way
     "bf16",

@@ -122,6 +122,11 @@ def places(some: Sequence[Mapping[str, Any]], every: Sequence[Mapping[str, Any]]
     return f"in {'both' if len(every) == 2 else f'all {number_word(len(every))}'} cells"
 
 
+def size(value: Value) -> Value:
+    """Return a difference without its sign."""
+    return value.model_copy(update={"value": abs(value.value or 0)})
+
+
 def spread(values: Iterable[Value]) -> str:
     """Return the range of some values: `1.43×`, of all their runs, or `1.20× to 1.43×`."""
     ranked = sorted(values, key=lambda value: float(value.value or 0))
@@ -162,6 +167,7 @@ FILTERS = {
     "points": points,
     "semicolon": semicolon,
     "signed": signed,
+    "size": size,
     "span": span,
     "spread": spread,
     "verb": verb,

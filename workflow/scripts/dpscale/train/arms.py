@@ -1,7 +1,7 @@
 """Arms of a timed run: the same steps done in different ways, side by side in one process group.
 
-solo, reference and noop_hook take communication away piece by piece; buckets takes away all but
-communication.
+solo, reference, noop_hook and no_broadcast take communication away piece by piece; buckets takes
+away all but communication.
 """
 
 import itertools
@@ -151,6 +151,8 @@ def _sync(arm: str, spec: "Spec[TimedProtocol]") -> tuple[str, Sync]:
         return "reference", Solo()
     if arm == "noop_hook":
         return arm, Silent()
+    if arm == "no_broadcast":
+        return arm, AllReduce(broadcast_buffers=False)
     if arm == "ddp_of_one":
         join_group_of_one(spec)
         return arm, AllReduce()

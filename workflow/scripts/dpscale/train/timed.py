@@ -35,11 +35,11 @@ READY_BATCHES = 8
 READY_BYTES = 512 * 2**20
 # Whose interval decides whether a further repeat is worth its time: differences to this arm.
 BASE_ARM = "without_loading"
-COMPARED_ARMS = ("reference", "noop_hook", "ddp_of_one", *HOOKS, *WAYS)
+COMPARED_ARMS = ("reference", "noop_hook", "no_broadcast", "ddp_of_one", *HOOKS, *WAYS)
 # Of the passes in which nothing is timed.
 WATCHED_STEPS = 10
 COUNTED_STEPS = 3
-COUNTED_ARMS = ("without_loading", "reference", "noop_hook", *HOOKS, *WAYS)
+COUNTED_ARMS = ("without_loading", "reference", "noop_hook", "no_broadcast", *HOOKS, *WAYS)
 Rows = list[dict[str, Any]]
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dpscale.config import Config
+from dpscale.config.checks import may_have_buffers
 from dpscale.plan.spec import (
     LINK,
     TIMED,
@@ -61,7 +62,7 @@ def scaling_runs(config: Config, scaling: ScalingConfig) -> Iterator[Spec]:
     looked = []
     for workers, batch in cells(scaling):
         weak = workers in scaling.workers and batch in scaling.per_worker_batches
-        timing = with_direct_arms(plain, workers, direct) if weak and direct else plain
+        timing = _split(config, plain, workers, direct) if weak and direct else plain
         spec = build_spec(
             config,
             TIMED,
@@ -86,6 +87,14 @@ def scaling_runs(config: Config, scaling: ScalingConfig) -> Iterator[Spec]:
         yield from launches(config, spec, scaling.launches)
     if config.repeat_minutes:
         yield _looks(config, scaling, looked)
+
+
+def _split(config: Config, timing: Timing, workers: int, direct: CommunicationConfig) -> Timing:
+    """The timing with the direct arms, and where there may be buffers with DDP that sends none."""
+    split = with_direct_arms(timing, workers, direct)
+    if workers == 1 or not may_have_buffers(config):
+        return split
+    return split.model_copy(update={"arms": (*split.arms, "no_broadcast")})
 
 
 def _looked(spec: "Spec[TimedProtocol]") -> LookedCell:

@@ -1,5 +1,7 @@
 """Q7: the workers' replicas and losses with and without the broadcast of buffers."""
 
+import math
+
 import pandas as pd
 
 from dpscale.derive.verdicts import lies
@@ -41,6 +43,7 @@ def facts_q7(inputs: Inputs) -> Facts:
         "growth": growth(off),
         "spreads": spreads,
         "waits": waits(inputs),
+        "timed": without_broadcast(inputs),
     }
     return Facts(missing, values, said)
 
@@ -55,6 +58,26 @@ def waits(inputs: Inputs) -> Row | None:
     fewest = min((row["workers"] for row in rows), default=None)
     own = [row.forward_wait_s for row in rows if row["workers"] == fewest]
     return Row(workers=fewest, of_epoch=own) if fewest else None
+
+
+def without_broadcast(inputs: Inputs) -> list[Row]:
+    """Return the cells of Q3.1 that left the broadcast out, of the batch nearest to the replicas'.
+
+    alike: they have as many workers as the replicas.
+    """
+    rows = [row for row in inputs.rows("communication") if row["broadcast_s"] is not None]
+    run = next(iter(inputs.tidy_rows("runs", study=STUDY)), None)
+    if run is None or not rows:
+        return []
+    nearest = min(
+        sorted(row["per_worker_batch"] for row in rows),
+        key=lambda batch: abs(math.log(batch / run["per_worker_batch"])),
+    )
+    return [
+        row | {"alike": row["workers"] == run["workers"]}
+        for row in rows
+        if row["per_worker_batch"] == nearest
+    ]
 
 
 def _replicas(inputs: Inputs, arm: str) -> Row:

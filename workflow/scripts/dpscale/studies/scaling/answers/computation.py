@@ -9,7 +9,7 @@ from dpscale.reporting.inputs import PER_CELL, RESULTS, Inputs, Row, lacking, na
 from dpscale.reporting.lessons import FAR_RATIO, ratio_of
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import LI
-from dpscale.reporting.words import by
+from dpscale.reporting.words import by, size
 from dpscale.studies.scaling.derive.arms import PARTS
 from dpscale.studies.scaling.derive.prediction import CLOSE_FRAC
 
@@ -51,7 +51,7 @@ def facts_q3_1(inputs: Inputs) -> Facts:
     complete = [row for row in rows if row["subtraction_s"] is not None]
     direct = [row for row in complete if row["exposed_s"] is not None]
     planned = cells(inputs, "prediction")
-    scored = [row | {"size": _size(row.error_frac)} for row in planned if row["score"]]
+    scored = [row | {"size": size(row.error_frac)} for row in planned if row["score"]]
     missing = missing_cells(rows)
     missing += [] if complete or missing else ["communication: no cell has a time"]
     buffers = before_forward(inputs)
@@ -86,6 +86,11 @@ def facts_q3_1(inputs: Inputs) -> Facts:
             for _, own in by(buffers, "workers")
         ],
         "of_buffers": next((row for row in buffers if lead and key_of(row) == key_of(lead)), None),
+        "broadcasts": [
+            row | {"saved": size(row.broadcast_s)}
+            for row in direct
+            if row["broadcast_s"] is not None
+        ],
         "turns": inputs.taking_turns(direct[-1], direct[-1]["seconds"]["compute"], sharing_seconds)
         if direct
         else None,
@@ -316,21 +321,17 @@ def before_forward(inputs: Inputs) -> list[Row]:
 def ddp_at_one(inputs: Inputs) -> list[Row]:
     """Return what DDP costs one worker, who has nobody to talk to, by batch size."""
     return [
-        row | {"size": _size(row.overhead_frac)}
+        row | {"size": size(row.overhead_frac)}
         for row in inputs.rows("ddp_at_one")
         if row["overhead_frac"] is not None
     ]
-
-
-def _size(value: Value) -> Value:
-    return value.model_copy(update={"value": abs(value.value or 0)})
 
 
 def _values(rows: list[Row], scored: list[Row]) -> dict[str, Value]:
     found = [
         (row, f"{name}_s", row.value(f"{name}_s", "s"))
         for row in rows
-        for name in ("epoch", *PARTS, "span", "buckets")
+        for name in ("epoch", *PARTS, "span", "buckets", "broadcast")
         if row[f"{name}_s"] is not None or name in ALWAYS
     ]
     found += [

@@ -88,14 +88,18 @@ def communication(
     overhead_s = T_noop - T_reference, contention_s = T_reference - T_1/N: they add up to the
     subtraction; exposed_lead_s, overhead_lead_s and contention_lead_s: each less the other two.
     straggler_s, a part of contention, is the slowest copy against the mean copy; span_s is DDP's
-    own log; buckets_s the all-reduce alone; solo_epoch_s of rank 0 alone in the run of N. Arms of
-    N workers are paired by launch; null where an arm was not measured. launch_spread_frac: of T_N.
-    below_noise and exposed_below_noise: the interval covers 0; null without one. loaded_epoch_s:
-    of the same cell with loading. One worker's row is zero but for its computation. Raises
-    MixedMachinesError for runs of different machines.
+    own log; buckets_s the all-reduce alone; broadcast_s = T_N - T_no_broadcast, null where there
+    are no buffers, and unisolated_s the waiting less it and buckets_s; solo_epoch_s of rank 0 alone
+    in the run of N. Arms of N workers are paired by launch; null where an arm was not measured.
+    launch_spread_frac: of T_N. below_noise and exposed_below_noise: the interval covers 0; null
+    without one. loaded_epoch_s: of the same cell with loading. One worker's row is zero but for its
+    computation. Raises MixedMachinesError for runs of different machines.
     """
     planned = in_study(runs, PLANNED, AGAIN)
-    return split_of(planned, epoch_times, spans, confidence_of(runs))
+    # Of a network of the user's own it is planned before it is known that it has no buffers.
+    without = planned.loc[planned["buffer_bytes"] == 0, "run"]
+    idle = (epoch_times["arm"] == "no_broadcast") & epoch_times["run"].isin(without)
+    return split_of(planned, epoch_times[~idle], spans, confidence_of(runs))
 
 
 def confidence_of(runs: pd.DataFrame) -> float:
