@@ -41,7 +41,7 @@ class Kind(NamedTuple):
 
 
 TIMED = Kind(
-    "timed", 5, "dpscale", "train.timed:measure_timed", "plan.spec:TimedProtocol", timed=True
+    "timed", 4, "dpscale", "train.timed:measure_timed", "plan.spec:TimedProtocol", timed=True
 )
 TRAINING = Kind(
     "training", 4, "dpscale", "train.trained:measure_trained", "plan.spec:TrainingProtocol"
