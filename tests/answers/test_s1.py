@@ -97,7 +97,7 @@ CASES = [
             "momentum raises the critical batch size (one hidden layer: 40.1) 3.01×. With plain "
             "SGD (one hidden layer) perfect scaling ends at B = 10.0 (40% saved), maximal data "
             "parallelism begins at 161 (10%). From 16 to 256 each doubling saved 15.0% to 33.0%. "
-            "B = 2 reaches the goal with 1 286 samples (0.129 epochs), B = 1024 with 31 744 (3.17).",
+            "B = 2 reaches the goal with 1 286 samples (0.129 epochs), B = 1024 with 31 744 (3.17)",
             "With momentum the critical batch size is larger (3.01× (2.81 to 3.21)). At the "
             "smallest batches momentum needs more steps (2.74× (2.38 to 3.06)). Between networks, "
             "whose goals differ, the critical batch size is the same within a factor of 1.5 (1.13× "
