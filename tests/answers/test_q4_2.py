@@ -11,6 +11,7 @@ from dpscale.studies import answer_one
 from trained import trained
 
 NAN = float("nan")
+CONTROL = "small_scaled_rate"
 REMEDIES = ["linear_scaling", "warmup", "zero_gamma", "more_epochs"]
 
 
@@ -78,6 +79,17 @@ def _no_seed_of_the_large_batch() -> Tables:
     return tidy | {"curves": tidy["curves"][tidy["curves"]["run"] != "large_batch-large"]}
 
 
+def _without_control(*tables: str) -> Callable[[], Tables]:
+    """The small batch at the scaled rate is in none of these tables."""
+
+    def made() -> Tables:
+        tidy = full_lab()
+        left = {name: tidy[name][tidy[name]["run"] != f"large_batch-{CONTROL}"] for name in tables}
+        return tidy | left
+
+    return made
+
+
 def _gains_in_s2(**by_warmup: float) -> dict[str, Edit]:
     """S2 at its large batch: by warm-up, what zero gains add to the error of gains of one."""
     large = {"large": True, "zero_gamma": True, "rule": "linear"}
@@ -101,19 +113,20 @@ CASES = [
             "small batch (92.0%); twice the epochs lift it further (89.0%). Linear scaling "
             "multiplies",
             "section 2.1). Gradual warm-up raises the rate",
-            "section 2.2). Zero gamma (zero gains) adds",
+            "section 2.2). Zero gamma (zero gains) starts",
             "section 5.1). Longer training gives",
             "All remedies use the large batch (B = 2048)",
             "after 5 epochs; the exception is longer training, with 10, which therefore costs",
             "An interval is Student's t over three seeds",
-            "Of 14 such comparisons, each by a",
+            "Of 15 such comparisons, each by a",
             "Warm-up on top of linear scaling gains 4.00 points of test accuracy and zero gamma on "
             "top of both makes no measurable difference (to 87.0%).",
             "Medians over three seeds with 95% intervals.",
             "All stay measurably below the small batch, the mark to reach (92.0%), by 3.00 to 11.0 "
             "percentage points.",
             "small batch 0.1 5",
-            "the mark to reach large batch",
+            "the mark to reach small batch at the scaled rate 1.6 5",
+            "a control large batch",
             "the base linear scaling 1.6 5",
             " helps",
             "linear scaling the large batch −0.100",
@@ -123,8 +136,13 @@ CASES = [
             f"{HELPS} linear scaling with warm-up −0.0500 (−0.0512 to −0.0488) 2.00 percentage "
             f"points (−0.15 to 4.15) no measurable difference",
             "longer training linear scaling with warm-up",
+            "here it reaches 1.6. At 1.6 the small batch reaches 92.0%, not measurably different "
+            "from 92.0% at 0.1: a rate too low explains no measurable part of the gain. All stay",
+            "Each remedy and the control less",
+            "small batch at the scaled rate the small batch 0.0200 (0.0195 to 0.0205) 0 percentage "
+            "points (−2 to 2) no measurable difference",
             "In short: Linear scaling with warm-up lifts the large batch's test accuracy from "
-            "77.0% to 85.0% in the same epochs; the small one has 92.0%.",
+            "77.0% to 85.0% in the same epochs (small batch: 92.0%).",
         ],
         never=[
             "makes it worse",
@@ -133,6 +151,67 @@ CASES = [
             "100%",
             "running statistics",
         ],
+    ),
+    Case(
+        "the small batch gains by the scaled rate too",
+        lab=_reached(small_scaled_rate=0.95),
+        says=[
+            "to 85.0%, in as many epochs, 7.00 points short of the small batch (92.0%); at 1.6 the "
+            "small batch gains 3.00 points too. Linear scaling multiplies",
+            "At 1.6 the small batch reaches 95.0%, 3.00 points more than at 0.1: part of the gain "
+            "mends a rate that was too low. All",
+            "Linear scaling, linear scaling with warm-up, linear scaling with warm-up and zero "
+            "gamma and longer training raise",
+        ],
+        never=["twice the epochs", "no measurable part"],
+    ),
+    Case(
+        "the small batch loses by the scaled rate",
+        lab=_reached(small_scaled_rate=0.85),
+        says=[
+            "twice the epochs lift it further (89.0%). Linear scaling multiplies",
+            "At 1.6 the small batch falls to 85.0%, 7.00 points less than at 0.1: the scaled rate "
+            "gains with the large batch alone. All stay measurably below the small batch, the mark "
+            "to reach (92.0%), by 3.00 to 11.0",
+        ],
+        never=["too low"],
+    ),
+    Case(
+        "the small batch at the scaled rate without an interval",
+        edits={"large_batch": where({"arm": CONTROL}, test_accuracy_difference_frac_low=NAN)},
+        says=["small batch at the scaled rate 1.6", "0 percentage points undecided"],
+        never=["At 1.6 the small batch"],
+    ),
+    Case(
+        "the small batch was not trained at the scaled rate",
+        lab=_without_control("runs"),
+        says=["Of 14 such comparisons", "the mark to reach large batch", "Each remedy less"],
+        never=["At 1.6 the small batch", "at the scaled rate"],
+    ),
+    Case(
+        "seeds of the small batch diverged at the scaled rate",
+        lab=_run_status("diverged", CONTROL),
+        says=[
+            "At 1.6 seeds of the small batch diverge: the scaled rate gains with the large batch "
+            "alone.",
+            "Training with the small batch at the scaled rate diverged for some seeds",
+            "small batch at the scaled rate (seeds that did not diverge) 1.6",
+            "Each remedy less",
+        ],
+        never=["falls to", "too low"],
+    ),
+    Case(
+        "every seed of the small batch diverged at the scaled rate",
+        lab=_without_control("curves"),
+        edits=_edits(_of(CONTROL, status="diverged")),
+        says=["At 1.6 seeds of the small batch diverge: the scaled"],
+        never=["small batch at the scaled rate"],
+    ),
+    Case(
+        "linear scaling does not help, and the small batch gains by its rate",
+        lab=_reached(linear_scaling=0.77, small_scaled_rate=0.95),
+        says=["(92.0%); twice the epochs lift it further", "a control"],
+        never=["At 1.6 the small batch", "at 1.6 the small batch"],
     ),
     Case(
         "one as good as none",
@@ -167,7 +246,7 @@ CASES = [
         says=[
             "(89.0%). Linear scaling with warm-up and zero gamma (50.0%) makes it worse.",
             "gains 4.00 points of test accuracy and zero gamma on top of both costs 35.0 points. "
-            "Goyal et al. (2017) used zero gamma in trainings of 90 epochs",
+            "Goyal et al. (2017) used zero gamma for 90 epochs",
         ],
         never=["The scaled rate"],
     ),
@@ -182,18 +261,18 @@ CASES = [
             (
                 -0.04,
                 "lower S2's error by 4.00 points (a rate of 4, 156 updates); here they do the "
-                "opposite, at 1.6 in 10 updates: they cost 35.0 points of accuracy; such blocks "
+                "opposite, at 1.6 in 10 updates; such blocks "
                 "may open too slowly",
             ),
             (
                 0.04,
                 "raise S2's error by 4.00 points (a rate of 4, 156 updates); here they do alike, "
-                "at 1.6 in 10 updates: they cost 35.0 points of accuracy",
+                "at 1.6 in 10 updates",
             ),
             (
                 0.0,
                 "make no measurable difference in S2 (a rate of 4, 156 updates); here they may "
-                "do otherwise, at 1.6 in 10 updates: they cost 35.0 points of accuracy",
+                "do otherwise, at 1.6 in 10 updates",
             ),
         )
     ),
@@ -214,22 +293,21 @@ CASES = [
             (
                 {"none": -0.04, "gradual": -0.02},
                 "Without warm-up zero gains lower S2's error by 4.00 points (a rate of 4, 156 "
-                "updates); here they do the opposite, at 1.6 in 10 updates: they cost 31.0 points "
-                "of accuracy; such blocks may open too slowly.",
+                "updates); here they do the opposite, at 1.6 in 10 updates; such blocks "
+                "may open too slowly.",
                 "With warm-up zero gains",
             ),
             (
                 {"none": 0.04, "gradual": -0.02},
                 "With warm-up zero gains lower S2's error by 2.00 points (a rate of 4, 156 "
-                "updates); here they do the opposite, at 1.6 in 10 updates: they cost 35.0 points "
-                "of accuracy; such blocks may open too slowly.",
+                "updates); here they do the opposite, at 1.6 in 10 updates; such blocks "
+                "may open too slowly.",
                 "Without warm-up zero gains do",
             ),
             (
                 {"none": 0.04, "gradual": 0.0},
                 "Without warm-up zero gains raise S2's error by 4.00 points (a rate of 4, 156 "
-                "updates); here they do alike, at 1.6 in 10 updates: they cost 31.0 points of "
-                "accuracy.",
+                "updates); here they do alike, at 1.6 in 10 updates.",
                 "With warm-up zero gains",
             ),
         )
@@ -248,9 +326,8 @@ CASES = [
             "zero gamma on top of both costs 35.0 points and zero gamma on top of linear scaling "
             "makes no measurable difference (81.0% to 81.0%).",
             "With warm-up zero gains lower S2's error by 50.0 points (a rate of 4, 156 updates); "
-            "here they do the opposite, ",
-            "cost 35.0 points of accuracy; such blocks may open too slowly. Without warm-up zero "
-            "gains cost at most a point here, so it is both together. The rule",
+            "here they do the opposite, at 1.6 in 10 updates; such blocks may open too slowly."
+            " Without warm-up zero gains cost at most a point here, so it is both together. The",
             "and linear scaling with zero gamma raise the large batch's test accuracy.",
         ],
         never=["No arm isolates why zero", "either cause"],
@@ -307,7 +384,7 @@ CASES = [
         edits=_gains_in_s2(gradual=0.04),
         says=[
             "With warm-up zero gains raise S2's error by 4.00 points (a rate of 4, 156 updates); "
-            "here they do the opposite, at 1.6 in 10 updates: they gain 10.0 points of accuracy."
+            "here they do the opposite, at 1.6 in 10 updates."
         ],
         never=["90 epochs"],
     ),
@@ -328,7 +405,7 @@ CASES = [
         "zero gamma costs accuracy after updates that nobody counted",
         lab=_without_steps(_warmed(zero_gamma=0.5)),
         edits=_gains_in_s2(gradual=-0.04),
-        says=["here they do the opposite, at 1.6: they cost 35.0 points of accuracy."],
+        says=["here they do the opposite, at 1.6."],
     ),
     Case(
         "warm-up costs accuracy and takes most of the updates",
@@ -338,7 +415,7 @@ CASES = [
             "50 updates, begin below the scaled rate. In S2 (B = 256, a rate of 4, here 1.6) "
             "warm-up lowers the error by 9.10 points. No arm isolates why warm-up costs accuracy. "
             "The rule has a limit: in S2 it raises the error at B = 1024, at a rate of 16; here "
-            "it reaches 1.6. In"
+            "it reaches 1.6. At"
         ],
     ),
     *(
@@ -459,8 +536,8 @@ CASES = [
             "Train longer: that lifts the large batch's test accuracy by 12.0 points, to 89.0%, in "
             "ten epochs instead of five, 3.00 points short of the small batch (92.0%). Linear "
             "scaling (60.0%)",
-            "In short: Longer training lifts the large batch's test accuracy from 77.0% to 89.0%; "
-            "the small one has 92.0%.",
+            "In short: Longer training lifts the large batch's test accuracy from 77.0% to 89.0% "
+            "(small batch: 92.0%).",
         ],
     ),
     Case(
@@ -566,7 +643,10 @@ CASES = [
     Case(
         "every training image is learnt",
         lab=trained(
-            {arm: {"train_accuracy_frac": [1.0] * 3} for arm in ["small", "large", *REMEDIES]}
+            {
+                arm: {"train_accuracy_frac": [1.0] * 3}
+                for arm in ["small", CONTROL, "large", *REMEDIES]
+            }
         ),
         says=["Every training here fits all its training images (100%)"],
     ),

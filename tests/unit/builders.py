@@ -57,6 +57,7 @@ OF_RECORD = [
 ]
 LARGE_BATCH = {  # arm: (per-worker batch, lr, epochs, final training loss, final accuracy)
     "small": (32, 0.1, 5, 0.10, 0.95),
+    "small_scaled_rate": (32, 1.6, 5, 0.12, 0.95),
     "large": (512, 0.1, 5, 0.50, 0.80),
     "linear_scaling": (512, 1.6, 5, 0.40, 0.84),
     "warmup": (512, 1.6, 5, 0.30, 0.88),

@@ -74,7 +74,9 @@ def communication(config: Config, specs: Specs) -> Needs:
 
 def large_batch(config: Config, specs: Specs) -> Needs:
     arms = {spec.arm: spec for spec in of(specs, "large_batch")}
-    yield {*arms} == {"small", "large", *config.section("large_batch").remedies}
+    remedies = {*config.section("large_batch").remedies}
+    control = {"small_scaled_rate"} if "linear_scaling" in remedies else set()
+    yield {*arms} == {"small", "large"} | control | remedies
     small, large = arms["small"].per_worker_batch, arms["large"].per_worker_batch
     yield small is not None
     yield bool(of(specs, "sweep")) if large is None else large > (small or 0)

@@ -9,7 +9,7 @@ import pytest
 from builders import derived_lab, run_row, table, training_rows
 from dpscale.derive.accuracy import Pair, accuracy, differences
 from dpscale.records.bits import packed
-from dpscale.studies.large_batch.derive import equal_updates
+from dpscale.studies.large_batch.derive import equal_updates, large_batch
 from dpscale.studies.replicas.derive import order, replicas, spreads
 
 
@@ -123,9 +123,33 @@ def test_one_seed_has_a_difference_and_no_interval_on_the_same_images():
 def test_a_table_of_differences_says_of_how_many_it_is_and_what_chance_decides() -> None:
     made = derived_lab()["large_batch"]
     judged = made[made["test_accuracy_difference_frac_low"].notna()]
-    # large, four remedies twice, two beside what they are added to, longer training beside three
-    assert judged["family"].tolist() == [14] * 14
-    assert judged["chance_decides"].tolist() == pytest.approx([0.7] * 14)
+    # large, the control, four remedies twice, two beside what they add to, longer training beside
+    # three
+    assert judged["family"].tolist() == [15] * 15
+    assert judged["chance_decides"].tolist() == pytest.approx([0.75] * 15)
+
+
+@pytest.mark.parametrize(("lost", "side"), [(-2, "above"), (0, "indistinct"), (2, "below")])
+def test_the_small_batch_at_the_scaled_rate_is_compared_by_seed_after_the_epoch_of_both(
+    lost, side
+) -> None:
+    """After epoch 2 the control has 50, 60 and 70 of 100 right, less what it lost in tens."""
+    ends = {"small": [0.5, 0.6, 0.7], "small_scaled_rate": [0.5, 0.6, 0.7], "large": [0.5] * 3}
+    ends["small_scaled_rate"] = [end - lost / 10 for end in ends["small_scaled_rate"]]
+    shape = {"kind": "training", "study": "large_batch", "epochs": 2, "seeds": 3}
+    arms = [run_row(f"large_batch-{arm}", arm=arm, **shape) for arm in ends]
+    rows = [
+        epoch(seed, number, 1.0, run=f"large_batch-{arm}", test_accuracy_frac=seen)
+        for arm, own in ends.items()
+        for seed, end in enumerate(own)
+        for number, seen in ((1, 0.1), (2, end))
+    ]
+    made = large_batch(*trained(rows), table("runs", arms)).set_index("arm")
+    assert made.index.tolist() == ["large", "small_scaled_rate"]
+    row = made.loc["small_scaled_rate"]
+    assert (row["base"], row["epoch"], row["base_epoch"], row["seeds"]) == ("small", 2, 2, 3)
+    assert row["test_accuracy_difference_frac"] == pytest.approx(-lost / 10)
+    assert (row["test_accuracy_side"], row["family"]) == (side, 2)
 
 
 def test_as_many_updates_are_compared_by_seed_and_by_image() -> None:
@@ -201,6 +225,7 @@ def test_every_epoch_of_every_arm_is_a_row():
     five, ten = [1, 2, 3, 4, 5], list(range(1, 11))
     assert counts == {
         "small": five,
+        "small_scaled_rate": five,
         "large": five,
         "linear_scaling": five,
         "warmup": five,

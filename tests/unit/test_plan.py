@@ -132,6 +132,27 @@ def test_linear_scaling_multiplies_the_rate_by_the_ratio_of_global_batches() -> 
     assert resolved.training.lr == pytest.approx(0.02 * (4 * 80) / (4 * 16))
 
 
+def test_the_small_batch_is_trained_at_the_rate_of_the_large_one_too() -> None:
+    spec = planned_runs(DEFAULT)["large_batch-small_scaled_rate-n4"]
+    resolved = with_largest_batch(spec, found(2435))
+    assert (resolved.per_worker_batch, spec.completed_by is None) == (16, False)
+    assert resolved.training.lr == pytest.approx(0.02 * (4 * 80) / (4 * 16))
+    small = planned_runs(DEFAULT)["large_batch-small-n4"]
+    assert (small.training.lr, small.completed_by) == (0.02, None)
+    assert resolved.training.model_copy(update={"lr": 0.02}) == small.training
+    assert (resolved.seeds, resolved.model) == (small.seeds, small.model)
+
+
+def test_the_small_batch_is_trained_at_its_own_rate_alone_without_linear_scaling() -> None:
+    plan = planned_runs(edited("large_batch", remedies=("warmup", "more_epochs")))
+    assert [spec.arm for spec in plan.values() if spec.study == "large_batch"] == [
+        "small",
+        "large",
+        "warmup",
+        "more_epochs",
+    ]
+
+
 def test_where_no_batch_fits_the_run_itself_is_to_say_why() -> None:
     spec = planned_runs(DEFAULT)["large_batch-large-n4"]
     resolved = with_largest_batch(spec, found(None))
@@ -140,16 +161,18 @@ def test_where_no_batch_fits_the_run_itself_is_to_say_why() -> None:
 
 def test_a_large_batch_that_is_given_is_whole_when_it_is_planned() -> None:
     plan = planned_runs(edited("large_batch", large_per_worker_batch=64))
-    spec = plan["large_batch-linear_scaling-n4"]
-    assert (spec.per_worker_batch, spec.completed_by) == (64, None)
-    assert spec.training.lr == pytest.approx(0.02 * 64 / 16)
+    for arm, batch in (("linear_scaling", 64), ("small_scaled_rate", 16)):
+        spec = plan[f"large_batch-{arm}-n4"]
+        assert (spec.per_worker_batch, spec.completed_by) == (batch, None)
+        assert spec.training.lr == pytest.approx(0.02 * 64 / 16)
 
 
 def test_a_spec_is_completed_by_the_runs_that_its_completion_reads() -> None:
     plan = planned_runs(DEFAULT)
     sweep = [run for run, spec in plan.items() if spec.study == "sweep"]
     assert earlier_runs(plan["boundary"], plan) == sweep
-    assert earlier_runs(plan["large_batch-large-n4"], plan) == [*sweep, "boundary"]
+    for arm in ("small_scaled_rate", "large"):
+        assert earlier_runs(plan[f"large_batch-{arm}-n4"], plan) == [*sweep, "boundary"]
     goal = earlier_runs(plan["choose-goal-n2"], plan)
     assert {plan[run].kind for run in goal} == {"search", "grid"}
     assert {(plan[run].model.name, plan[run].arm) for run in goal} == {("mlp", "momentum")}

@@ -164,7 +164,7 @@ class TrainingProtocol(RunProtocol):
         1, description="Updates that an epoch keeps where the batch is yet to be measured."
     )
     lr_reference_batch: PositiveInt | None = Field(
-        None, description="Scale the rate linearly from this global batch."
+        None, description="Scale the rate linearly from this global batch to the large one."
     )
 
     @property

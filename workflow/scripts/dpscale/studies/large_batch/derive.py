@@ -12,7 +12,7 @@ from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.tables import Table
 from dpscale.derive.verdicts import side
 from dpscale.records.columns import Columns, columns, intervals
-from dpscale.studies.large_batch.remedies import ADDED_TO, LONGER, REMEDIES
+from dpscale.studies.large_batch.remedies import ADDED_TO, CONTROL, LONGER, REMEDIES
 
 STUDY = "large_batch"
 EPOCH = 5  # the lab asks for it
@@ -33,6 +33,7 @@ def compared_epoch(planned: Iterable[int | None]) -> int:
 def large_batch(trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """Return how far the large batch is from the small one, and each remedy from what it mends.
 
+    And the small batch at the scaled rate from that at the rate left as it is.
     A remedy is compared after its last epoch: with the large and the small batch after the epoch
     that is compared, and with the remedy that it adds to; the longer training also with those that
     cost no more than the large batch. Raises MixedMachinesError for runs of
@@ -49,6 +50,7 @@ def large_batch(trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFrame) 
 
 def _pairs(epoch: int) -> Iterator[Pair]:
     yield Pair("large", "small", epoch, epoch)
+    yield Pair(CONTROL, "small", epoch, epoch)
     for remedy in REMEDIES:
         yield Pair(remedy, "large", None, epoch)
         yield Pair(remedy, "small", None, epoch)

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from dpscale.figures import style
 from dpscale.figures.registry import FigureEntry
-from dpscale.studies.large_batch.remedies import REMEDIES
+from dpscale.studies.large_batch.remedies import CONTROL, REMEDIES
 
 LAB_EPOCH = 5  # the epoch that the lab asks about
 NAMES = {"small": "small batch", "large": "large batch"} | {
@@ -44,7 +44,7 @@ def _labels(drawn: pd.DataFrame) -> list[str]:
 
 
 def _drawn(accuracy: pd.DataFrame) -> pd.DataFrame:
-    rows = accuracy[accuracy.study == "large_batch"]
+    rows = accuracy[(accuracy.study == "large_batch") & (accuracy.arm != CONTROL)]
     rows = rows[rows.test_accuracy_frac.notna()]
     # Small and large batch are compared after the lab's epoch, a remedy after its last.
     limit = rows.arm.isin(["small", "large"]).map({True: LAB_EPOCH, False: math.inf})

@@ -1,11 +1,11 @@
-"""Q4: trainings with a small batch, a large one, found by Q1 or given, and remedies."""
+"""Q4: trainings with a small batch, a large one, found by Q1 or given, remedies and a control."""
 
 from collections.abc import Iterator
 
 from dpscale.config import Config
 from dpscale.plan.spec import TRAINING, Spec, TrainingProtocol, build_spec
 from dpscale.studies.large_batch.config import LargeBatchConfig
-from dpscale.studies.large_batch.remedies import REMEDIES, Fields, with_remedy
+from dpscale.studies.large_batch.remedies import CONTROL, REMEDIES, SCALED, Fields, with_remedy
 from dpscale.studies.study import Completion, Earlier
 
 BY_BOUNDARY = "dpscale.studies.large_batch.plan:LARGEST"
@@ -14,7 +14,7 @@ DDP_SHARE = 0.9
 
 
 def runs(config: Config, study: LargeBatchConfig) -> Iterator[Spec]:
-    """Q4: the small batch, the large one, and the large one with each remedy."""
+    """Q4: the small batch, at the scaled rate too, the large one, and that with each remedy."""
     large: Fields = {
         "training": config.training.model_copy(update={"epochs": study.epochs}),
         "model": config.model,
@@ -22,9 +22,12 @@ def runs(config: Config, study: LargeBatchConfig) -> Iterator[Spec]:
         "per_worker_batch": study.large_per_worker_batch,
     }
     small = large | {"per_worker_batch": study.small_per_worker_batch}
-    arms = {"small": small, "large": large}
-    arms |= {name: with_remedy(name, large, study) for name in study.remedies}
-    for arm in ("small", "large", *(name for name in REMEDIES if name in arms)):
+    arms = {"small": small}
+    if SCALED in study.remedies:
+        arms[CONTROL] = with_remedy(SCALED, small, study)
+    arms["large"] = large
+    arms |= {name: with_remedy(name, large, study) for name in REMEDIES if name in study.remedies}
+    for arm, fields in arms.items():
         spec = build_spec(
             config,
             TRAINING,
@@ -33,16 +36,18 @@ def runs(config: Config, study: LargeBatchConfig) -> Iterator[Spec]:
             arm=arm,
             workers=study.workers,
             seeds=study.seeds,
-            **arms[arm],
+            **fields,
         )
-        if spec.per_worker_batch is None:
+        if arm == "small":
+            yield spec
+        elif study.large_per_worker_batch is None:
             yield spec.model_copy(update={"completed_by": BY_BOUNDARY})
         else:
-            yield with_scaled_rate(spec)
+            yield with_large_batch(spec, study.large_per_worker_batch)
 
 
 def with_largest_batch(spec: "Spec[TrainingProtocol]", earlier: Earlier) -> Spec:
-    """Return the spec with the largest batch that fits, and the rate of it.
+    """Return the spec as the largest batch that fits makes it whole.
 
     With several workers a share of it is left to DDP, and the batch is cut so that an epoch keeps
     `min_updates_per_epoch` updates.
@@ -52,19 +57,20 @@ def with_largest_batch(spec: "Spec[TrainingProtocol]", earlier: Earlier) -> Spec
     if spec.workers > 1:
         fits = max(1, int(fits * DDP_SHARE))
     most = earlier.train_samples // (spec.workers * spec.protocol.min_updates_per_epoch)
-    return with_scaled_rate(spec.model_copy(update={"per_worker_batch": max(1, min(fits, most))}))
+    return with_large_batch(spec, max(1, min(fits, most)))
 
 
-def with_scaled_rate(spec: "Spec[TrainingProtocol]") -> Spec:
-    """Return the spec with its rate scaled from `lr_reference_batch`, where it asks for that.
+def with_large_batch(spec: "Spec[TrainingProtocol]", batch: int) -> Spec:
+    """Return the spec with the large batch, where it has none, and the rate of it, where it asks.
 
-    By the linear scaling rule (Goyal et al. 2017, section 2.1).
+    From `lr_reference_batch`, by the linear scaling rule (Goyal et al. 2017, section 2.1).
     """
-    reference, batch = spec.protocol.lr_reference_batch, spec.per_worker_batch
-    if reference is None or batch is None:
-        return spec
+    whole = spec.model_copy(update={"per_worker_batch": spec.per_worker_batch or batch})
+    reference = spec.protocol.lr_reference_batch
+    if reference is None:
+        return whole
     lr = spec.training.lr * (batch * spec.workers / reference)
-    return spec.model_copy(update={"training": spec.training.model_copy(update={"lr": lr})})
+    return whole.model_copy(update={"training": spec.training.model_copy(update={"lr": lr})})
 
 
 def _of_boundary(spec: Spec, other: Spec) -> bool:

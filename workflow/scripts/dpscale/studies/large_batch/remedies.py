@@ -92,7 +92,10 @@ REMEDIES: dict[str, type[Remedy]] = {
     "zero_gamma_alone": ZeroGammaAlone,
     "more_epochs": MoreEpochs,
 }
+SCALED = "linear_scaling"
 LONGER = "more_epochs"  # the one that costs more computation than the others
+# No remedy: the small batch at the rate that linear scaling gives the large one.
+CONTROL = "small_scaled_rate"
 ADDED_TO = {name: one.added_to for name, one in REMEDIES.items() if one.added_to is not None}
 
 

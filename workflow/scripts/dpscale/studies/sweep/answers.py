@@ -47,9 +47,9 @@ def facts_q1(inputs: Inputs) -> Facts:
         name.removesuffix("_bytes"): boundary.value(name, unit) for name, unit in BOUNDARY.items()
     }
     values |= named_values(rows, "{column}_b{per_worker_batch}", SWEEP)
-    found = next(iter(inputs.rows("sweep_trend")), None)
     said: dict[str, Any] = {"rows": rows, "phases": [], **subject(inputs)}
     if not missing:
+        (found,) = inputs.rows("sweep_trend")
         said |= {
             "phases": [row | {"runs": None} for row in complete],
             "complete": complete,

@@ -10,10 +10,11 @@ from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import GOYAL, HOFFER, YOU
 from dpscale.studies.large_batch.answers import trainings
 from dpscale.studies.large_batch.derive import STUDY
-from dpscale.studies.large_batch.remedies import ADDED_TO, LONGER, REMEDIES
+from dpscale.studies.large_batch.remedies import ADDED_TO, CONTROL, LONGER, REMEDIES, SCALED
 from dpscale.vocabulary import words
 
 BASES = ("small", "large")
+BESIDE = ("small", CONTROL, "large")  # what the table has beside the remedies
 GAINS = ("zero_gamma", "zero_gamma_alone")  # remedies with zero gains
 SAME_FRAC = 1e-6  # rates that differ by less are one
 
@@ -25,7 +26,7 @@ def facts_q4_2(inputs: Inputs) -> Facts:
     missing = arms.missing(inputs, STUDY, [*BASES, *names])
     missing += [] if names else [f"{STUDY}: no remedy has a run"]
     epoch = trainings.epoch_of(inputs)
-    small, large = (trainings.after(inputs, name, epoch) for name in BASES)
+    small, control, large = (trainings.after(inputs, name, epoch) for name in BESIDE)
     last = {name: row for name in names if (row := trainings.after(inputs, name))}
     tried = [judged(inputs, row) for row in last.values() if arms.whole(row)]
     failed = [
@@ -33,12 +34,14 @@ def facts_q4_2(inputs: Inputs) -> Facts:
         for name in names
         if name not in last or not arms.whole(last[name])
     ]
-    base = [trainings.shown(row) | {"standing": row["arm"]} for row in (small, large) if row]
-    against = [verdict for row in tried for verdict in row["against"]]
+    given = [row for row in (small, control, large) if row]
+    base = [trainings.shown(row) | {"standing": row["arm"]} for row in given]
+    control = control and judged(inputs, control)
+    against = [verdict for row in [*tried, control] if row for verdict in row["against"]]
     beside = [trainings.shown(row) | {"standing": None} for row in tried]
     said: dict[str, Any] = {"rows": [*base, *beside], "against": against}
     if not missing:
-        whole = [row for row in (small, large) if row and arms.whole(row)]
+        whole = [row for row in given if arms.whole(row)]
         said |= {
             "names": names,
             "tried": tried,
@@ -49,6 +52,7 @@ def facts_q4_2(inputs: Inputs) -> Facts:
             **first_named(tried),
             "small": small if small in whole else None,
             "large": large if large in whole else None,
+            **_at_scaled_rate(inputs, control, tried),
             "elsewhere": _lost_in_s2(inputs),
             "gains_beside": _gains_beside_s2(inputs, against),
             "warming": _warming(inputs),
@@ -57,13 +61,20 @@ def facts_q4_2(inputs: Inputs) -> Facts:
             "local_sgd": _post_local_in_s4(inputs),
             "plan": inputs.rows("accuracy", study=STUDY, arm="large")[0],
             "left": trainings.left(inputs, "large", epoch),
-            "lost": trainings.diverged(inputs, [*BASES, *names], epoch),
+            "lost": trainings.diverged(inputs, [*BESIDE, *names], epoch),
             "all_learnt": arms.all_learnt([*whole, *tried]),
             **trainings.sampled(inputs),
         }
     right = large["test_accuracy_frac"] if large else nothing("fraction")
     effects = [ratio_of(row["test_accuracy_frac"], right) for row in tried]
     return Facts(missing, _values([large] if large else [], tried, failed), said, effects=effects)
+
+
+def _at_scaled_rate(inputs: Inputs, control: Row | None, tried: list[Row]) -> dict[str, Any]:
+    """Return the control where linear scaling helps, and whether seeds of it diverged."""
+    helps = any(row["arm"] == SCALED and row["verdict"] == "above" for row in tried)
+    lost = arms.outcome(inputs, STUDY, CONTROL) == "diverged"
+    return {"control": control if helps else None, "control_lost": helps and lost}
 
 
 def _lost_in_s2(inputs: Inputs) -> list[Row]:
@@ -194,7 +205,7 @@ def judged(inputs: Inputs, row: Row) -> Row:
     bases = ["large", "small", *filter(None, [ADDED_TO.get(row["arm"])])]
     bases += [name for name in REMEDIES if row["arm"] == LONGER != name]
     against = [
-        found | {"verdict": found["test_accuracy_side"]}
+        found | {"training": row["arm"], "verdict": found["test_accuracy_side"]}
         for base in bases
         if (found := trainings.apart(inputs, row["arm"], base)) and found["status"] == "complete"
     ]
@@ -244,9 +255,9 @@ QUESTION = Question(
         "measured_side": "published_lr_scaling.measured_side",
         "side": "published_local_sgd.side",
     }
-    | words("standing", BASES)
+    | words("standing", BESIDE)
     | words("relation", ("agree", "opposite", "undecided"))
     | words("arm name", REMEDIES)
-    | words("base", [*BASES, *REMEDIES])
-    | words("training", [*BASES, *(f"{name}_left" for name in BASES), *REMEDIES]),
+    | words("base", [*BESIDE, *REMEDIES])
+    | words("training", [*BESIDE, *(f"{name}_left" for name in BESIDE), *REMEDIES]),
 )
