@@ -148,14 +148,14 @@ def test_outcomes_of_one_kind_share_their_verb() -> None:
         (
             1.5,
             2.0,
-            # c doubles to 40 ms, and a is c (4 / 3 - 1), of 20 ms c (4 / 2 - 1).
-            "From b = 16 to 32 c grows 2.00×, a 0.667× to 13.3 ms, so the speed-up 1.50× (Q2). "
-            "From b = 16 to 32 c grows 2.00×, a 0.933× to 7.00 ms, so the speed-up 2.00× (E2). "
+            # Of c = 20 ms a is c (4 / 2 - 1), of 40 ms c (4 / 3 - 1).
+            "From b = 16 to 32 c grows 2.00× (a: 20.0 ms to 13.3 ms), so the speed-up 1.50× (Q2). "
+            "From b = 16 to 32 c grows 2.00× (a: 7.50 ms to 7.00 ms), so the speed-up 2.00× (E2). "
             "Elsewhere a is 18.0 ms (H3).",
         ),
-        (1.05, 2.0, "a 1.67× to 13.3 ms, the speed-up not measurably (Q2)."),
-        (1.05, 1.0, "a 2.00× to 7.00 ms, the speed-up not measurably (E2)."),
-        (float("nan"), 2.0, "to 13.3 ms (Q2)."),
+        (1.05, 2.0, "(a: 8.00 ms to 13.3 ms), the speed-up not measurably (Q2)."),
+        (1.05, 1.0, "(a: 3.50 ms to 7.00 ms), the speed-up not measurably (E2)."),
+        (float("nan"), 2.0, "to 13.3 ms) (Q2)."),
     ],
 )
 def test_within_a_network_the_batch_alone_makes_steps_longer(of_q2, of_e2, paragraph) -> None:
@@ -704,13 +704,13 @@ def test_a_bound_of_another_momentum_is_not_called_the_labs() -> None:
 
 
 def test_predictions_are_as_good_as_they_came_out() -> None:
-    lines = "Predictions of more workers than a fit had seen missed a step by up to 11.6% (Q3.1)"
+    lines = "Predictions for more workers missed a step by up to 11.6% (Q3.1)"
     found = page(("step_prediction", without_rows))
     assert lines + "." in plain(text_of(found))
     farther = "step_prediction", where({"workers": 4}, error_frac=-0.442)
     assert lines + " and 44.2% (E2)." in plain(text_of(page(farther)))
     untried = page(("prediction", without_rows), ("step_prediction", without_rows))
-    assert "a fit had seen" not in text_of(untried)
+    assert "Predictions for" not in text_of(untried)
 
 
 def test_workers_that_share_a_device_slow_each_other_down_where_that_is_measured() -> None:

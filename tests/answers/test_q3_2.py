@@ -212,7 +212,7 @@ CASES = [
             )
         },
         says=[
-            "help? Undecided, but with fp16, which slows steps. At N = 2, b = 32 a step takes "
+            "help? Undecided; fp16 slows steps. At N = 2, b = 32 a step takes "
             "1.00× (0.90 to 1.30) as long with bf16",
             "2.00× (1.98 to 2.02) with fp16 (50.0%) and 1.00× (0.80 to 1.10) with Pow",
         ],

@@ -94,18 +94,14 @@ def _gained(inputs: Inputs) -> dict[str, Any]:
 def grown(rows: list[Row]) -> Row:
     """Return the row of a network's largest batch, with what grew from its least.
 
-    rows: by batch. step_growth, added_growth: ratios of one worker's step and of what several add
-    to it; None where there is one batch, or where they add nothing at the least.
+    rows: by batch. step_growth: the ratio of one worker's steps, None where there is one batch;
+    least_added: what several add to that with the least.
     """
     least, most = rows[0], rows[-1]
-
-    def growth(column: str) -> Value | None:
-        ratio = most[column] / least[column] if rows[1:] and least[column] > 0 else None
-        runs = list(dict.fromkeys([*least.runs, *most.runs]))
-        return Value(value=ratio, unit="ratio", runs=runs) if ratio and ratio > 0 else None
-
-    named = {"least_batch": least["per_worker_batch"], "step_growth": growth("step_s")}
-    return most | named | {"added_growth": growth("added_step_s")}
+    runs = list(dict.fromkeys([*least.runs, *most.runs]))
+    growth = Value(value=most["step_s"] / least["step_s"], unit="ratio", runs=runs)
+    named = {"least_batch": least["per_worker_batch"], "least_added": least.added_step_s}
+    return most | named | {"step_growth": growth if rows[1:] else None}
 
 
 def efficiency(row: Row) -> Value:
