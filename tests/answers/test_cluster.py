@@ -120,7 +120,7 @@ def test_workers_gain_where_a_step_is_long_if_the_data_say_so() -> None:
     found = page(gains(("Q2", 40, 3.0), ("H3", 6, 1.0), ("E2", 1, 0.5)))
     assert plain(found.sentence).startswith(
         LAW + "gained 3.00× on steps of 40.0 ms (Q2), gained nothing measurable, 1.00×, on 6.00 ms "
-        "(H3's steps) and ran at 0.500× on 1.00 ms (E2); for a sooner goal with B = 256, not 128, "
+        "(H3's steps) and ran at 0.500× on 1.00 ms (E2). For a sooner goal with B = 256, not 128, "
         "two need 88.1% efficiency too (S1)."
     )
     assert found.weight == pytest.approx(2.7)  # the gain's lower end
@@ -330,18 +330,19 @@ def scaled(of_q4: float, of_h5: float, of_s2: float) -> str:
             (0.05, 0.04, 0.0),
             "Try the scaled rate, which kept S2's error up to 8 times the batch, and the unscaled "
             "one (the lab's two workers with b = 128: 0.2 and 0.1): scaling helped at 16× (Q4.2, "
-            "from 0.1) and 4× (H5, from Adam's 0.001) and cost accuracy at 32× (S2, from 0.5).",
+            "from 0.1) and 4× (H5, from Adam's 0.001) and cost accuracy at 32× (S2, zero gains, "
+            "from 0.5).",
         ),
         (
             (0.05, -0.04, 0.0),
             "rate (the lab's two workers with b = 128: 0.2 and 0.1); neither was always better: "
             "scaling helped at 16× (Q4.2, from 0.1) and cost accuracy at 4× (H5, from Adam's "
-            "0.001) and 32× (S2, from 0.5).",
+            "0.001) and 32× (S2, zero gains, from 0.5).",
         ),
         (
             (-0.05, -0.04, -0.03),
             "0.1): scaling cost accuracy at 16× (Q4.2, from 0.1), 4× (H5, from Adam's 0.001), 8× "
-            "(S2, from 0.5) and 32× (S2, from 0.5).",
+            "(S2, zero gains, from 0.5) and 32× (S2, zero gains, from 0.5).",
         ),
     ],
 )
@@ -749,3 +750,20 @@ def test_compare_is_for_one_configuration_on_both_machines() -> None:
     )
     same = page(("stand_ins", where(same=True)))
     assert "compare.py" not in text_of(same)
+
+
+@pytest.mark.parametrize(
+    ("speedup", "width", "rest"),
+    [
+        (1.9, 0.05, "Q2's reached 95.0%, enough."),
+        (1.5, 0.05, "Q2's reached 75.0%, too little."),
+        (1.76, 0.2, "Q2's reached 88.0% (undecided)."),
+    ],
+)
+def test_an_efficiency_is_set_beside_what_a_sooner_goal_takes(speedup, width, rest) -> None:
+    """Two workers with B = 256 make 0.881 of the steps of one with 128, by S1's fit."""
+    q2 = where({"question": "Q2", "largest": True}, **around("speedup_ratio", speedup, width))
+    found = page(("worker_gains", q2))
+    said = plain(found.sentence)
+    assert f"with B = 256, not 128, two need 88.1% efficiency too (S1); {rest}" in said
+    assert not too_long(found)

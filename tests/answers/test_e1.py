@@ -416,7 +416,7 @@ CASES = [
                 needing({"way": "fsdp_kept"}, peak_bytes=S),
             )
         },
-        says=["If parameters and optimiser state do not fit, take FSDP2 without resharding ("],
+        says=["If gradients and optimiser state do not fit, take FSDP2 without resharding ("],
     ),
     Case(
         "what needs the least is not compared",

@@ -320,8 +320,8 @@ CASES = [
         says=[
             "At no B that both ran are four workers sooner than one worker; they come nearest "
             "at B = 256: a step takes one worker 25.6 ms; four workers compute for 6.40 ms and "
-            "send for 1.00 s more. Adding as much to a longer step, they would be sooner where "
-            "one worker's takes 1.33 s or more."
+            "send for 1.00 s more. That is 1.00 s more than an even share of that step: adding as "
+            "much to a longer one, they would be sooner where it takes one 1.33 s or more."
         ],
     ),
     Case(
@@ -408,8 +408,10 @@ CASES = [
             "Trained, "
             "four took 3.07× to 4.00× as long; for two that is undecided.",
             "At B = 128, where they come nearest, a step takes one worker 8.00 ms; two workers "
-            "compute for 9.00 ms and send for 20.0 ms more. Adding as much to a longer step, "
-            "they would be sooner where one worker's takes 40.0 ms or more.",
+            "compute for 9.00 ms and send for 20.0 ms more. That is 20.0 ms more than an even "
+            "share of that step: "
+            "adding as much to a longer one, they would be sooner where it takes one 40.0 ms or "
+            "more.",
         ],
         never=["No B from", "predicted alike"],
     ),

@@ -3,7 +3,8 @@
 import pytest
 
 from builders import on_two_devices
-from cases import Case, Edit, around, both, only, says, where
+from cases import Case, Edit, around, both, only, plain, questions, says, text_of, where
+from dpscale.reporting.inputs import Row
 from dpscale.studies.assignment.answers import at_pace
 
 NAN = float("nan")
@@ -748,3 +749,19 @@ def test_half_an_epoch_of_one_worker_moves_half_of_it_to_contention() -> None:
         {part: 0.1 for part in LOSSES if part != "sharing"}
     )
     assert sum(found.values()) == pytest.approx(sum(shares.values()))
+
+
+def test_epochs_with_the_assignments_batch_stand_beside_those_with_twice_the_batch() -> None:
+    question = questions()["H4"]
+    case = next(case for case in CASES if str(case).startswith("twice the batch on four is"))
+    facts = case.facts(question)
+    facts.said["assigned"] = [
+        Row(workers=workers, per_worker_batch=512, epoch_s=epoch_s, runs="")
+        for workers, epoch_s in ((1, 1.2), (2, 0.9), (4, 1.0))
+    ]
+    said = plain(text_of(question.worded(facts)))
+    assert (
+        ": 2.30 s an epoch; with b = 512 (H3, accuracy not measured) one worker takes 1.20 s, two "
+        "900 ms and four 1.00 s." in said
+    )
+    assert "By H1" not in said

@@ -131,7 +131,7 @@ CASES = [
         says=[
             "Larger batches shorten the epoch from 9.00 s at b = 32 to 2.01 s at b = 128, and "
             "beyond that by nothing measurable. Iterations have fixed",
-            "From b = 128 on the fixed part is small beside the work on the samples, which is "
+            "From b = 128 on the fixed part is small beside the work on the samples, nearly "
             "the same for every batch size; throughput levels off at about 5 000 samples/s. Before",
             "The curve levels off at b = 128.",
         ],

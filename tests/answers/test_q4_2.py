@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from builders import Tables, full_lab
-from cases import Case, Edit, around, both, says, where, without
+from cases import Case, Edit, around, both, questions, says, text_of, where, without
 from dpscale.studies import answer_one
 from trained import trained
 
@@ -137,7 +137,7 @@ CASES = [
             f"points (−0.15 to 4.15) no measurable difference",
             "longer training linear scaling with warm-up",
             "here it reaches 1.6. At 1.6 the small batch reaches 92.0%, not measurably different "
-            "from 92.0% at 0.1: a rate too low explains no measurable part of the gain. All stay",
+            "from 92.0% at 0.1: that was not measurably too low for it. All stay",
             "Each remedy and the control less",
             "small batch at the scaled rate the small batch 0.0200 (0.0195 to 0.0205) 0 percentage "
             "points (−2 to 2) no measurable difference",
@@ -758,3 +758,12 @@ def test_without_any_remedy_the_conclusion_is_withheld():
     assert _answer(edits=_edits(without(arm=REMEDIES))).missing == [
         "large_batch: no remedy has a run"
     ]
+
+
+def test_both_rates_of_the_small_batch_stand_after_as_many_updates_as_the_large_one_makes() -> None:
+    question = questions()["Q4.2"]
+    facts = next(case for case in CASES if str(case) == "all help").facts(question)
+    small = facts.said["small"] | {"updates": 20, "test_accuracy_frac": 0.8}
+    facts.said["level"] = {"small": small, "control": small | {"test_accuracy_frac": 0.9}}
+    said = text_of(question.worded(facts))
+    assert "(after 20 updates, as many as the large one makes, it has 90.0% and 80.0%)." in said

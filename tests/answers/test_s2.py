@@ -81,7 +81,7 @@ REMEDIED = (  # each remedy of a scaled rate as good as both
     (study.LARGE._replace(zero_gamma=False), (5.0, 5.2, 5.1)),
     (study.LARGE._replace(warmup="none"), (5.1, 5.3, 5.2)),
 )
-RISES = "At 256 scaling so raises it to 5.10%; "
+RISES = "At 256 scaling with zero gains raises it to 5.10%; "
 RAISED = {"lost": "raised"}  # of an error, as the table has it
 TAKE_EITHER = "take the unscaled or square-root rate"
 LINEAR_KEEPS = (
@@ -198,7 +198,7 @@ CASES = [
             edits={"lr_scaling": both(as_good, where(LINEAR_AT_LARGE, kept=kept))},
             says=[
                 opening
-                + (WARM if "scaling so" in opening else UNLIKE)
+                + (WARM if "scaling with zero gains" in opening else UNLIKE)
                 * ("on validation data. " not in opening),
                 *said,
             ],
@@ -209,8 +209,8 @@ CASES = [
                 "lost",
                 AS_GOOD,
                 "lost",
-                f"{BOTH_KEEP} scaling so raises it to 5.10%; take the unscaled rate, which "
-                f"keeps it (2.20%). ",
+                f"{BOTH_KEEP} scaling with zero gains raises it to 5.10%; take the unscaled "
+                f"rate, which keeps it (2.20%). ",
                 [
                     "In short: Scaling the rate keeps the error up to B = 128; at B = 256 the "
                     "unscaled rate does (2.20%, scaled 5.10%).",
@@ -222,7 +222,7 @@ CASES = [
                 "undecided",
                 AS_GOOD,
                 "undecided",
-                f"{BOTH_KEEP} scaling so may raise it (5.10%); take the unscaled "
+                f"{BOTH_KEEP} scaling with zero gains may raise it (5.10%); take the unscaled "
                 f"rate, which keeps it (2.20%). ",
                 [],
                 ["unscaled: no"],
@@ -317,7 +317,7 @@ CASES = [
                 )
             },
             says=[
-                "At 256 scaling so raises it to 5.10% (12.1% without warm-up and zero "
+                "At 256 scaling with zero gains raises it to 5.10% (12.1% without warm-up and zero "
                 "gains); take the unscaled rate, which keeps it (2.20%). A",
                 "gradual one 4.00 5.10% (4.82 to 5.38) 3.00 percentage points (2.84 to 3.16) "
                 f"{RAISED.get(kept, kept)} ",
@@ -472,7 +472,7 @@ CASES = [
             )
         },
         says=[
-            "At 256 scaling so may raise it (5.10%; 12.1% without warm-up and zero "
+            "At 256 scaling with zero gains may raise it (5.10%; 12.1% without warm-up and zero "
             "gains); the unscaled rate",
             "none zero 4.00 5.20% (4.92 to 5.48) 3.10 percentage points (1.00 to 3.26) undecided "
             "(from 0.9996) ",
@@ -511,7 +511,8 @@ CASES = [
         ),
         edits={"lr_scaling": both(AS_GOOD, where(LINEAR_AT_LARGE, kept=None))},
         says=[
-            "At 256 scaling so has no result (5.10%); take the unscaled rate, which keeps it "
+            "At 256 scaling with zero gains has no result (5.10%); take the unscaled rate, which "
+            "keeps it "
             "(2.20%)",
             "256 linear gradual zero 4.00 5.10% (4.82 to 5.38) 3.00 percentage points (2.84 to "
             "3.16) – 256",

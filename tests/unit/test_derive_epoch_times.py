@@ -136,7 +136,7 @@ def test_shares_of_the_phases_add_up_to_one():
     made = derived_lab(direct=False)["phases"].dropna(subset="phase")
     made = made[~made["run"].str.startswith(("assignment", "strategies"))]
     totals = made.groupby(["run", "arm"])["share_frac"].sum()
-    assert len(totals) == 3 + 2 * 15 + 9  # sweep, both arms of scaling, training
+    assert len(totals) == 3 + 2 * 15 + 10  # sweep, both arms of scaling, training
     assert list(totals) == pytest.approx([1.0] * len(totals))
 
 

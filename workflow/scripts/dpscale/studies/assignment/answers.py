@@ -400,6 +400,7 @@ def facts_h4(inputs: Inputs) -> Facts:
         "waited": _waited(inputs, split[-1]) if split else [],
         "tried": (tried := _tried(doubled, split) if split else None),
         "one_worker": _one_worker(inputs, tried, split[-1]) if tried else None,
+        "assigned": _with_larger_batch(inputs, tried) if tried else [],
         "doubled_rows": doubled,
         "turns": inputs.taking_turns(split[-1], split[-1].computation_frac, sharing_seconds)
         if split
@@ -437,6 +438,16 @@ def _alone(inputs: Inputs, one: Row) -> Row | None:
     if apart <= OTHER_RATIO:
         return None
     return Row(epoch=epoch, far=apart > FAR_RATIO)
+
+
+def _with_larger_batch(inputs: Inputs, tried: Row) -> list[Row]:
+    """Return the epochs of H3 with the assignment's batch, one worker's first, where it is larger.
+
+    Than that which was tried against the largest loss; none without one worker's or another's.
+    """
+    timed = [row for row in _complete(inputs.rows("assignment_assigned")) if row["epoch_s"]]
+    larger = [row for row in timed if row["per_worker_batch"] > tried["per_worker_batch"]]
+    return larger if [row["workers"] for row in larger[:1]] == [1] and larger[1:] else []
 
 
 def _one_worker(inputs: Inputs, tried: Row, last: Row) -> Row | None:

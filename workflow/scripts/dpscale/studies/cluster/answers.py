@@ -6,14 +6,14 @@ from typing import Any, Literal
 
 from dpscale.config.sections import TrainingConfig
 from dpscale.derive import formulas
-from dpscale.derive.verdicts import beside
+from dpscale.derive.verdicts import beside, ends, lies
 from dpscale.reporting.answer import Value
 from dpscale.reporting.inputs import Inputs, Row
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.words import by
 from dpscale.studies.cluster.derive import EFFICIENCY, Way, on_gpus
 from dpscale.studies.cluster.lab import lab
-from dpscale.vocabulary import words
+from dpscale.vocabulary import VERDICTS, words
 
 GainsBy = Literal["longer", "all", "largest", "none", "mixed", "unknown"]
 RANK = {"below": 0, "indistinct": 1, "above": 2}  # of verdicts on a speed-up
@@ -69,6 +69,7 @@ def facts_closing(inputs: Inputs) -> Facts:
         "drift": any(row["parameters_identical"] for row in inputs.rows("replicas")),
     }
     gained = _gained(inputs)
+    said["reached"] = reached(said["start"], gained["gains"])
     gains = gained["gains"] if gained["gains_by"] == "longer" else []
     effects = [row.value("speedup_ratio", "ratio") for row in gains]
     return Facts(said=said | gained, effects=effects)
@@ -106,10 +107,24 @@ def grown(rows: list[Row]) -> Row:
 
 def efficiency(row: Row) -> Value:
     """Return the share of N times one worker's pace that N workers come to."""
-    share = formulas.efficiency(row["speedup_ratio"], row["workers"])
-    return row.value("speedup_ratio", "ratio").model_copy(
-        update={"value": share, "unit": "fraction", "low": None, "high": None}
-    )
+    speedup = row.value("speedup_ratio", "ratio")
+    shares = {
+        name: None if end is None else formulas.efficiency(end, row["workers"])
+        for name, end in (("value", speedup.value), ("low", speedup.low), ("high", speedup.high))
+    }
+    return speedup.model_copy(update={"unit": "fraction"} | shares)
+
+
+def reached(start: Row | None, gains: list[Row]) -> Row | None:
+    """Return Q2's row of as many workers as a start, and where its efficiency lies of the least
+    that a sooner goal takes (`enough`); None without one."""
+    own = [row for row in gains if row["question"] == "Q2"]
+    row = next((row for row in own if start and row["workers"] == start["workers"]), None)
+    if start is None or row is None:
+        return None
+    low, high = row["efficiency"].low, row["efficiency"].high
+    interval = None if low is None or high is None else (low, high)
+    return row | {"enough": lies(interval, ends(start, "break_even_frac"))}
 
 
 def foreseen(gains: list[Row], inputs: Inputs) -> Row | None:
@@ -333,11 +348,16 @@ def to_goal(saving: Value | None, workers: int) -> dict[str, Any]:
     efficiency that the page is about 0.9 over that share as soon (`goal_speedup_ratio`).
     ideal_saving_frac: were steps to fall in proportion.
     """
-    left = None if saving is None or saving.value is None else 1 - saving.value
+    left, low, high = (
+        None if share is None else 1 - share
+        for share in ((saving.value, saving.high, saving.low) if saving else (None,) * 3)
+    )
     return {
         "saved_steps_frac": saving,
         "ideal_saving_frac": 1 - 1 / workers,
         "break_even_frac": left,
+        "break_even_frac_low": low,
+        "break_even_frac_high": high,
         "goal_speedup_ratio": EFFICIENCY / left if left else None,
     }
 
@@ -438,6 +458,7 @@ QUESTIONS = [
         ],
         vocabulary=words("here asked", Way)
         | words("gains_by", GainsBy)
+        | words("enough", VERDICTS)
         | words("aid", ("warm_up", "zero_gains"))
         | words("scaled_side", ("above", "indistinct", "below"))
         | words("optimizer", TrainingConfig.model_fields["optimizer"].annotation),

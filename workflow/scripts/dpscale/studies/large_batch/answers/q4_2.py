@@ -71,10 +71,17 @@ def facts_q4_2(inputs: Inputs) -> Facts:
 
 
 def _at_scaled_rate(inputs: Inputs, control: Row | None, tried: list[Row]) -> dict[str, Any]:
-    """Return the control where linear scaling helps, and whether seeds of it diverged."""
+    """Return the control where linear scaling helps, and whether seeds of it diverged.
+
+    level: both rates of the small batch after as many updates as the large one makes, if they end
+    an epoch: `small`, and `control`.
+    """
     helps = any(row["arm"] == SCALED and row["verdict"] == "above" for row in tried)
     lost = arms.outcome(inputs, STUDY, CONTROL) == "diverged"
-    return {"control": control if helps else None, "control_lost": helps and lost}
+    small = trainings.level(inputs)
+    then = small and trainings.after(inputs, CONTROL, small["epoch"])
+    level = {"small": small, "control": then} if then else None
+    return {"control": control if helps else None, "control_lost": helps and lost, "level": level}
 
 
 def _lost_in_s2(inputs: Inputs) -> list[Row]:

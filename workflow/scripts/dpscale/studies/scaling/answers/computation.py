@@ -175,17 +175,18 @@ def formula_beside_waiting(direct: list[Row]) -> list[Row]:
     both = [row for row in direct if row["exposed_side"] == row["subtraction_side"] == "above"]
     groups = by(both, "workers")
     ends = groups[:1] + groups[1:][-1:]
-    return [_beside_waiting(own, of_workers(direct, workers)) for workers, own in ends]
+    return [_beside_waiting(of_workers(direct, workers)) for workers, _ in ends]
 
 
-def _beside_waiting(timed: list[Row], cells: list[Row]) -> Row:
-    """How many times the waiting the formula gives in some cells of one number of workers.
+def _beside_waiting(cells: list[Row]) -> Row:
+    """How many times the waiting, where that is above zero, the formula gives with some workers.
 
     side: it measurably gives more (`over`), less (`under`), or each (`mis`) in some of all its
     cells; None in none. at: each b of these, everywhere: of all. parts: what else than waiting is
-    above zero in it at every b; None where it is not more than the waiting in each of `timed`.
+    above zero in it at every b; None where it is not more than the waiting in each of these cells.
     partly: whether one of them is at some b.
     """
+    timed = [row for row in cells if row["exposed_side"] == "above"]
     ratios = [ratio_of(row["seconds"]["subtraction"], row["seconds"]["exposed"]) for row in timed]
     stated = {"above": "over", "below": "under"}
     shown = [row for row in cells if row["other_side"] in stated]
