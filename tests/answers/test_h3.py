@@ -59,7 +59,8 @@ CASES = [
             **with_assigned(n2=two, n4=four),
             says=[
                 "With b = 32 four workers train 2.51× as fast as one, scaling efficiency 62.9%; "
-                f"two are 1.60× as fast as one. At the assignment's 128 {words}. Test accuracy is",
+                f"two are 1.60× as fast as one. At the assignment's 128 (epochs) {words}. Test "
+                f"accuracy is",
                 "With the assignment's b = 128 epochs were timed, without evaluations; the scaling "
                 "efficiency is 83.3% with two workers and 69.4% with four. Their test accuracy "
                 "with it was not measured. Starting",
@@ -95,6 +96,7 @@ CASES = [
             says=[
                 "With b = 32 four workers, sharing devices, take longer than one (0.459× as fast), "
                 f"scaling efficiency 11.5%; two are slower (0.680×). At the assignment's 128 "
+                f"(epochs) "
                 f"{words}. Test accuracy shows no measurable loss: 95.0% with one worker, 94.0% "
                 "with two and 93.0% with four (each may hide over a point).",
                 "goes: with four workers 49.8% of an epoch is waiting for communication.",
@@ -114,7 +116,8 @@ CASES = [
         },
         says=[
             "With b = 32 four workers, sharing devices, do not train measurably faster than one "
-            "(1.00×), scaling efficiency 25.0%; two likewise (1.00×). At the assignment's 128 two "
+            "(1.00×), scaling efficiency 25.0%; two likewise (1.00×). At the assignment's 128 "
+            "(epochs) two "
             "and four are not measurably faster (1.10× and 1.10×). Test"
         ],
     ),

@@ -166,7 +166,7 @@ CASES = [
             "gains of one (12.1% to 3.00%); with zero gains that raises the error (4.30% to "
             "5.10%).",
             "Scaling the rate keeps the error up to B = 128 (unscaled not tried); at B = 256 the "
-            "unscaled rate does (2.20%, scaled 5.10%).",
+            "unscaled rate does (2.20%, scaled with zero gains 5.10%).",
             "The error of the unscaled rate at B = 256 differs from the reference's by +0.10 "
             "points (",
             "), an interval that lies within ±1 point. Gradual warm-up with gains of one is not "
@@ -213,7 +213,7 @@ CASES = [
                 f"rate, which keeps it (2.20%). ",
                 [
                     "In short: Scaling the rate keeps the error up to B = 128; at B = 256 the "
-                    "unscaled rate does (2.20%, scaled 5.10%).",
+                    "unscaled rate does (2.20%, scaled with zero gains 5.10%).",
                     "At B = 256 the error of the unscaled rate less that of the linear rule is −",
                 ],
                 ["unscaled: no", "just keeps", "on test data", "without warm-up and zero"],
@@ -260,7 +260,7 @@ CASES = [
                 f"{RISES}take the unscaled rate, which may keep it (2.20%). ",
                 [
                     "In short: Scaling the rate keeps the error up to B = 128; at B = 256 the "
-                    "unscaled rate errs less (2.20%, scaled 5.10%)."
+                    "unscaled rate errs less (2.20%, scaled with zero gains 5.10%)."
                 ],
                 ["which keeps", "no rule", "differs from the reference's by"],
             ),
@@ -674,7 +674,7 @@ CASES = [
         says=[
             "At 8 times take the square-root rate, which keeps it (2.20%, linear undecided, "
             "2.50%, reference 2.10%).",
-            "at B = 256 the square-root rate does (2.20%, linear 2.50%).",
+            "at B = 256 the square-root rate does (2.20%, linear with zero gains 2.50%).",
             "The error of the square-root rate at B = 256 differs",
         ],
     ),
