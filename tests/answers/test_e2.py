@@ -127,6 +127,7 @@ TOO_SHORT = where(
     shared_s=0.008,
     silent_s=0.009,
     sent_s=0.02,
+    added_s=0.02,
     paying_step_s=0.04,
     nearest_batch=128.0,
 )

@@ -83,16 +83,9 @@ def start_up(inputs: Inputs, checked: Row | None) -> dict[str, Any]:
 
 
 def _too_short(inputs: Inputs, workers: int) -> list[Row]:
-    """Return the larger numbers of workers that cannot pay, fewest first.
-
-    added_s: what they add to an even share of a step, which the paying step saves.
-    """
+    """Return the larger numbers of workers that cannot pay, fewest first."""
     rows = inputs.rows("doublings", predicted=False, workers=workers, too_short=True)
-    rows.sort(key=lambda row: int(row["next_workers"]))
-    share = [1 - row["workers"] / row["next_workers"] for row in rows]
-    return [
-        row | {"added_s": one * row["paying_step_s"]} for row, one in zip(rows, share, strict=True)
-    ]
+    return sorted(rows, key=lambda row: int(row["next_workers"]))
 
 
 def _searched(row: Row, cells: list[Row]) -> bool:

@@ -31,9 +31,8 @@ DOUBLING_COLUMNS: Columns = (
     | intervals("batch_ratio sharing_ratio communication_ratio samples_ratio retuned_ratio")
     | words("pays")
     | words("blame", LOSSES)
-    | columns(
-        "shared_s silent_s sent_s paying_step_s nearest_batch too_short family chance_decides runs"
-    )
+    | columns("shared_s silent_s sent_s added_s paying_step_s nearest_batch too_short")
+    | columns("family chance_decides runs")
 )
 
 
@@ -118,8 +117,8 @@ def _spared(
     too_short: at every batch they send for longer than a step of the fewer and than what sharing it
     evenly saves, by the ends of the intervals, so that they cannot pay; then, at nearest_batch,
     where they come nearest: shared_s, a step of the fewer, silent_s, of the more that send nothing,
-    sent_s, what sending adds, and paying_step_s, a step of which sharing evenly saves as much as
-    they add to an even share there.
+    sent_s, what sending adds, added_s, what all adds to an even share of the step, and
+    paying_step_s, a step of which sharing evenly saves as much.
     """
     share = 1 - fewer["workers"] / more["workers"]
     pairs = {
@@ -148,7 +147,8 @@ def _spared(
         "shared_s": steps[0][nearest],
         "silent_s": silent[0][nearest],
         "sent_s": sent_s[nearest],
-        "paying_step_s": (sending[0] - (1 - share) * steps[0])[nearest] / share,
+        "added_s": (added_s := (sending[0] - (1 - share) * steps[0])[nearest]),
+        "paying_step_s": added_s / share,
         "nearest_batch": list(pairs)[nearest],
     }
 
