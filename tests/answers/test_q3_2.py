@@ -36,6 +36,16 @@ def _of_link(rate: float, frac: float, source: str = "tcp") -> dict[str, Edit]:
     return {"bandwidth": where(**columns, link_source=source)}
 
 
+def small_message(*shares: float) -> Edit:
+    """A message of 4,096 bytes, whose share of the time of the gradients' is this at N = 2, 4."""
+    of_all = [
+        where({"bytes": 4_000_000, "operation": "allreduce", "workers": workers}, **columns)
+        for workers, share in zip((2, 4), shares, strict=True)
+        for columns in [around("smallest_ratio", share)]
+    ]
+    return both(where({"bytes": 500_000}, bytes=4096), *of_all)
+
+
 def _without_parameters() -> Tables:
     tidy = full_lab()
     return tidy | {"runs": tidy["runs"].assign(parameters=None)}
@@ -73,7 +83,7 @@ AS_MEASURED = Case(
         "Bytes over the exposed time of Q3.1 would be no bandwidth",
         "A step is faster with bf16; slower with fp16; not measurably different with PowerSGD. "
         "Bytes",
-        "so the latency is where the fitted line meets no bytes. No training ran beside; the "
+        "the latency is where the fitted line meets no bytes. No training ran beside; the "
         "formula misses none by more than",
         "10.0 µs (9.9 to 10.1) 1.50 GB/s (1.49 to 1.51)",
         "1.60 GB/s (1.58 to 1.62)",
@@ -507,6 +517,44 @@ CASES = [
             "Latency, not bandwidth, limits all-reduces of 4.00 MB: a fit puts latency at 100% of "
             "their time, 100% for the lab's 44.7 MB. Timed",
         ],
+    ),
+    *(
+        Case(
+            f"a small message takes {shares} of the time, and latency is {alpha_s} s",
+            edits={
+                "link": where(**around("level_bytes", level), alpha_s=alpha_s),
+                "message_times": small_message(*shares),
+            },
+            says=words,
+            never=never,
+        )
+        for shares, alpha_s, level, words, never in [
+            (
+                (0.73, 0.94),
+                1.0,
+                1e12,
+                [
+                    "Latency, not bandwidth, limits all-reduces of 4.00 MB: one of 4.10 kB takes "
+                    "73.0% to 94.0% as long, a fit gives latency 100% for the lab's 44.7 MB. Timed",
+                    "An all-reduce of 4.10 kB takes 73.0% (72.3 to 73.7) of the time of one of $S$ "
+                    "at N = 2 and 94.0% (93.1 to 94.9) at N = 4.",
+                ],
+                ["a fit puts"],
+            ),
+            (
+                (0.02, 0.04),
+                1e-5,
+                1e4,
+                [
+                    "Bandwidth, not latency, limits all-reduces of 4.00 MB: one of 4.10 kB takes "
+                    "2.00% to 4.00% as long, a fit"
+                ],
+                ["a fit puts"],
+            ),
+            ((0.4, 0.94), 1.0, 1e12, ["of 4.00 MB: a fit puts latency at 100%"], ["4.10 kB"]),
+            ((0.02, 0.6), 1e-5, 1e4, ["of 4.00 MB: a fit puts latency at"], ["4.10 kB"]),
+            ((0.73, NAN), 1.0, 1e12, ["of 4.00 MB: a fit puts latency at 100%"], ["4.10 kB"]),
+        ]
     ),
     Case(
         "latency outweighs at N = 2",

@@ -24,6 +24,7 @@ RULES = {  # rule: (factor of the rate, share of the batch, accuracy), at N = 4
     "fixed_batch": (1, 4, 0.95),
 }
 DOUBLED, DOUBLED_LOSS = "doubled_batch", 0.004  # what twice the batch costs of the accuracy
+ASSIGNED, ASSIGNED_LOSS = "assigned_batch", 0.002  # what the assignment's costs
 UTILISATION = {128: 0.5, 512: 0.8, 1024: 0.95}
 LOAD_SHARE = 0.2
 SPLIT_NOISE = direct_builders.NOISE
@@ -81,6 +82,9 @@ def training_rows(*, two_nodes: bool, batch: int = BATCH) -> Rows:
         run = f"assignment-doubled-training-n{most}" + ("-on2" if on > 1 else "")
         twice = _training(run, DOUBLED, most, 2 * batch, LR * most * 2, nodes=on)
         rows.append(twice)
+    for row in assigned_rows(batch=batch):
+        n, run = row["workers"], row["run"].replace("assigned", "assigned-training")
+        rows.append(_training(run, ASSIGNED, n, BATCH, LR * n * BATCH / batch))
     return rows
 
 
@@ -93,7 +97,7 @@ def _seeds(run: Row) -> range:
 def _final_accuracy(run: Row) -> float:
     if run["arm"] in RULES:
         return RULES[run["arm"]][2]
-    lost = DOUBLED_LOSS if run["arm"] == DOUBLED else 0.0
+    lost = {DOUBLED: DOUBLED_LOSS, ASSIGNED: ASSIGNED_LOSS}.get(run["arm"], 0.0)
     return ACCURACY[run["workers"]] + 0.01 * (run["nodes"] - 1) - lost
 
 

@@ -333,15 +333,37 @@ def test_workers_with_the_assignments_batch_are_compared_with_one_that_has_it():
     assert list(made.loc[[2, 4], "speedup_ratio"]) == pytest.approx([1 / 0.6, 1 / 0.36])
     assert list(made.loc[[2, 4], "efficiency_frac"]) == pytest.approx([1 / 1.2, 1 / 1.44])
     assert list(made["pace"]) == ["indistinct", "above", "above"]
-    assert made.loc[4, "base_runs"] == "assignment-assigned-n1"
+    assert made.loc[4, "base_runs"] == "assignment-assigned-n1 assignment-assigned-training-n1"
+
+
+def test_what_the_assignments_batch_learns_is_set_beside_one_worker_that_has_it():
+    made = derived_lab(assignment_batch=32)["assignment_assigned"].set_index("workers")
+    usual = derived_lab(assignment_batch=32)["assignment"]
+    usual = usual[usual["rule"] == "linear"].set_index("workers")
+    lost = usual["test_accuracy_frac"] - made["test_accuracy_frac"]
+    assert list(lost) == pytest.approx([0.002] * 3)
+    apart = made["test_accuracy_difference_frac"]
+    assert pd.isna(apart[1])
+    assert apart[4] == pytest.approx(made["test_accuracy_frac"][4] - made["test_accuracy_frac"][1])
+    assert list(made["lr"]) == pytest.approx([0.004, 0.008, 0.016])
+    kept = usual["accuracy_kept"].astype(object).where(usual["accuracy_kept"].notna(), None)
+    assert list(made["accuracy_kept"])[1:] == list(kept)[1:]
+    assert pd.isna(made["accuracy_kept"][1])
+
+
+def test_a_training_with_the_assignments_batch_that_is_missing_leaves_its_times():
+    gone = ("assignment-assigned-training-n2",)
+    made = derived_lab(assignment_batch=32, not_run=gone)["assignment_assigned"]
+    assert made["speedup_ratio"].notna().all()
+    assert list(made["test_accuracy_frac"].notna()) == [True, False, True]
 
 
 def test_twice_the_batch_is_an_epoch_with_the_assignments_where_it_is_that():
     made = derived_lab(assignment_batch=64)["assignment_assigned"]
-    assert list(made["runs"].str.removeprefix("assignment-")) == [
-        "assigned-n1",
-        "assigned-n2",
-        "doubled-n4",
+    assert list(made["runs"].str.replace("assignment-", "")) == [
+        "assigned-n1 assigned-training-n1",
+        "assigned-n2 assigned-training-n2",
+        "doubled-n4 doubled-training-n4",
     ]
     assert made["speedup_ratio"].iloc[-1] == pytest.approx(1 / 0.36)
 

@@ -143,6 +143,14 @@ def test_a_link_that_was_not_run_is_a_row_with_its_status():
     assert set(tables["what_if"]["status"]) == {"refused"}
 
 
+def test_the_smallest_message_is_set_beside_the_others_launch_by_launch():
+    made = derived_lab()["message_times"].query("operation == 'allreduce' and workers == 2")
+    ratios = made.set_index("bytes")["smallest_ratio"]
+    # 2 (10 us + 0.5 MB / 2 / 1.5 GB/s) over 2 (10 us + 4 MB / 2 / 1.5 GB/s)
+    assert ratios[4_000_000] == pytest.approx((10e-6 + 0.25 / 1.5e3) / (10e-6 + 2 / 1.5e3))
+    assert pd.isna(ratios[500_000])
+
+
 @pytest.mark.parametrize(
     ("ready_s", "bucket_s", "backward_s", "exposed_s"),
     [

@@ -23,13 +23,19 @@ def test_a_payload_of_no_whole_items_is_refused(payload_bytes):
 
 
 @pytest.mark.parametrize("payload_bytes", [4_680, 311_016, 44_695_848])
-def test_messages_reach_from_the_models_bucket_to_the_cap(payload_bytes):
+def test_messages_reach_from_the_models_bucket_to_the_cap_after_one_of_latency(payload_bytes):
     sizes = message_bytes(payload_bytes)
-    assert len(sizes) == 4
+    assert len(sizes) == 5
     assert sizes == sorted(set(sizes))
     assert all(size % 4 == 0 for size in sizes)
-    assert sizes[0] == min(payload_bytes, BUCKET_BYTES // 8)
+    assert sizes[0] == 4096
+    assert sizes[1] == min(payload_bytes, BUCKET_BYTES // 8)
     assert sizes[-1] == BUCKET_BYTES
+
+
+def test_a_model_smaller_than_the_message_of_latency_has_none_beside_its_own():
+    assert message_bytes(2_000)[0] == 2_000
+    assert len(message_bytes(2_000)) == 4
 
 
 def test_bytes_are_summed_over_namespaces_by_interface():

@@ -302,7 +302,7 @@ def test_the_assignment_trains_40_epochs_of_b_128_with_the_rate_of_each_rule() -
     shown = {
         run: (spec.workers, spec.nodes, spec.per_worker_batch, round(spec.training.lr, 6))
         for run, spec in runs.items()
-        if spec.arm not in (None, "larger_batch", "more_loading", "doubled_batch")
+        if spec.arm not in (None, "larger_batch", "more_loading", "doubled_batch", "assigned_batch")
         and "-launch" not in run
     }
     assert shown == {
@@ -400,7 +400,7 @@ def test_the_most_workers_try_twice_the_batch_where_the_data_fill_it() -> None:
     assert tried(162) == set()
 
 
-def test_workers_are_timed_with_the_assignments_batch_where_they_train_with_another() -> None:
+def test_workers_have_the_assignments_batch_too_where_they_train_with_another() -> None:
     def tried(config: Config, **asked: Any) -> set[tuple[int, int, int | None]]:
         study = config.section("assignment").model_copy(update=asked)
         plan = planned_runs(config.model_copy(update={"assignment": study})).values()
@@ -408,7 +408,13 @@ def test_workers_are_timed_with_the_assignments_batch_where_they_train_with_anot
         assert {spec.protocol.timing.arms for spec in found} <= {
             ("with_loading", "without_loading")
         }
-        return {(spec.workers, spec.nodes, spec.per_worker_batch) for spec in found}
+        learnt = [spec for spec in plan if spec.arm == "assigned_batch"]
+        for spec in learnt:
+            growth = spec.workers * 128 / study.per_worker_batch
+            assert spec.training.lr == pytest.approx(study.base_lr * growth)
+        timed = {(spec.workers, spec.nodes, spec.per_worker_batch) for spec in found}
+        assert timed == {(spec.workers, spec.nodes, spec.per_worker_batch) for spec in learnt}
+        return timed
 
     two = {(1, 1, 128), (2, 1, 128)}
     assert tried(DEFAULT) == {*two, (4, 1, 128)}

@@ -265,7 +265,7 @@ EFFICIENCY = (
     "efficiency_frac",
     "epochs_efficiency_frac",
 )
-ASSIGNED_PACE = ("epoch_s", "speedup_ratio", "efficiency_frac")
+ASSIGNED_PACE = ("epoch_s", "speedup_ratio", "efficiency_frac", "test_accuracy_frac")
 QUOTED = ("train_s", "speedup_ratio", "efficiency_frac", "test_accuracy_frac")
 
 
@@ -276,22 +276,29 @@ def facts_h3(inputs: Inputs) -> Facts:
     timed; disturbed: those of the `launched` launches that others disturbed, by workers;
     again: how many launches were made again, and disturbed_again: whether all those were.
     as_assigned: several whose epoch was timed with the assignment's batch, where they train with
-    another, of assigned_rows.
+    another, of assigned_rows; assigned_one: the one worker of those rows, where it was trained, and
+    assigned_learnt: the several that were.
     """
     _, linear, missing = _trainings(inputs)
     said: dict[str, Any] = {"rows": linear, "published": [], "several": [], "lost": None}
     said["disturbed"] = []
     said["assigned_rows"] = timed = inputs.rows("assignment_assigned")
     said["as_assigned"] = [
-        row | {"speedup": row.speedup_ratio, "efficiency": row.efficiency_frac}
+        row
+        | {"speedup": row.speedup_ratio, "efficiency": row.efficiency_frac}
+        | {"reached": row.test_accuracy_frac}
         for row in _complete(timed)
         if row["workers"] > 1 and row["speedup_ratio"] is not None
     ]
+    learnt = [row for row in timed if row["test_accuracy_frac"] is not None]
+    said["assigned_one"] = next((row for row in learnt if row["workers"] == 1), None)
+    said["assigned_learnt"] = [row for row in said["as_assigned"] if row["accuracy_kept"]]
     if not missing:
         alone, *several = (row | _written(row) for row in _complete(linear))
         published = _published(inputs, *QUOTED, nodes=1)
         judged = [row[name] != "unknown" for row in several for name in ("pace", "accuracy_kept")]
         judged += [row["pace"] != "unknown" for row in said["as_assigned"]]
+        judged += [row["accuracy_kept"] != "unknown" for row in said["assigned_learnt"]]
         said |= {"alone": alone, "several": several, "published": published}
         said |= {"chance": by_chance(sum(judged)), "stand_in": stands_in(alone)}
         said |= {"most": several[-1:], "fewer": several[:-1]}

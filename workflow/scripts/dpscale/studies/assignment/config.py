@@ -44,7 +44,7 @@ class AssignmentConfig(ArmsSection):
     per_worker_batch: Batch = Field(
         ASSIGNED_BATCH,
         description="Batch per worker b; without it at most what the data fill. Where it is not "
-        "128, H3 times epochs with 128 too.",
+        "128, H3 times epochs and trains with 128 too.",
     )
     larger_batches: Annotated[tuple[Batch, ...], Field(max_length=100), DISTINCT] = Field(
         (512, 1024),

@@ -48,6 +48,7 @@ from dpscale.records.columns import Columns, columns, intervals
 from dpscale.studies.assignment import published, verdicts
 from dpscale.studies.assignment.config import ASSIGNED_BATCH
 from dpscale.studies.assignment.plan import (
+    ASSIGNED_ARM,
     ASSIGNED_STUDY,
     DOUBLED_BATCH,
     DOUBLED_STUDY,
@@ -580,7 +581,11 @@ def doubled(
         base = bases.get((cell.workers, cell.nodes))
         row = _over_base(cell, base, times) | _beside_fewer(cell, bases.values(), times)
         placed = learnt[(learnt["workers"] == cell.workers) & (learnt["nodes"] == cell.nodes)]
-        rows.append(row | _doubled_accuracy(row, placed, ends))
+        twice, usual = (
+            _Trained(own, ends.of(*own["run"]))
+            for own in (placed[placed["arm"] == arm] for arm in (DOUBLED_BATCH, LINEAR))
+        )
+        rows.append(row | _with_accuracy(row, twice, usual))
     return as_table(rows, DOUBLED_COLUMNS)
 
 
@@ -609,43 +614,43 @@ def _beside_fewer(cell: Cell, usual: Iterable[Cell], times: Launches) -> dict[st
     return place | interval_columns("fewer_speedup_ratio", times.ratio(fastest, cell, ARM))
 
 
-def _doubled_accuracy(
-    row: Mapping[str, Any], placed: pd.DataFrame, ends: RowsByKey
-) -> dict[str, Any]:
-    """Return what as many workers learn with twice the batch; empty where that is not complete."""
-    twice, usual = (
-        _Trained(own, ends.of(*own["run"]))
-        for own in (placed[placed["arm"] == arm] for arm in (DOUBLED_BATCH, LINEAR))
-    )
-    if twice.runs.empty or not twice.complete:
+def _with_accuracy(row: Mapping[str, Any], own: _Trained, base: _Trained) -> dict[str, Any]:
+    """Return what a timed cell learnt, and beside a base; empty where that is not complete."""
+    if own.runs.empty or not own.complete:
         return {}
     learnt: dict[str, Any] = {
-        "lr": twice.runs["lr"].iloc[0],
-        "runs": " ".join([row["runs"], *twice.runs["run"]]),
+        "lr": own.runs["lr"].iloc[0],
+        "runs": " ".join([row["runs"], *own.runs["run"]]),
     }
-    learnt |= interval_columns("test_accuracy_frac", over_seeds(twice.reached, twice.images))
-    if len(usual.runs) and usual.complete:
-        apart = tested_apart(twice.seeds, usual.seeds, twice.images)
+    learnt |= interval_columns("test_accuracy_frac", over_seeds(own.reached, own.images))
+    if own is not base and len(base.runs) and base.complete:
+        apart = tested_apart(own.seeds, base.seeds, own.images)
         learnt |= interval_columns("test_accuracy_difference_frac", apart)
-        learnt["base_runs"] = " ".join(filter(None, [row.get("base_runs"), *usual.runs["run"]]))
+        learnt["base_runs"] = " ".join(filter(None, [row.get("base_runs"), *base.runs["run"]]))
     return learnt
 
 
 ASSIGNED_COLUMNS: Columns = (
     columns("workers nodes per_worker_batch status")
     | intervals("epoch_s speedup_ratio efficiency_frac")
-    | columns("train_samples repeats oversubscribed runs base_runs")
+    | intervals("test_accuracy_frac test_accuracy_difference_frac")
+    | columns("lr train_samples repeats oversubscribed runs base_runs")
     | side("pace", "speedup_ratio", 1.0)
+    | verdicts.ASSIGNED_COLUMNS
 )
 
 
-def assigned(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+def assigned(
+    epoch_times: pd.DataFrame, trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFrame
+) -> pd.DataFrame:
     """Return the epochs with the assignment's batch, where the trainings have another one.
 
     A row for each number of workers on one node, one worker's first. speedup_ratio: of an epoch
     with loading, without evaluations, over that of one worker with that batch, as in
-    `assignment_doubled`, whose epoch is used where its batch is this one. Empty where the trainings
-    have the assignment's batch. Raises MixedMachinesError for runs of different machines.
+    `assignment_doubled`, whose epoch is used where its batch is this one. test_accuracy_frac: after
+    the assignment's epochs with a rate lr in proportion to the global batch; its difference is to
+    one worker with that batch, paired by seed. Empty where the trainings have the assignment's
+    batch. Raises MixedMachinesError for runs of different machines.
     """
     planned = in_study(runs, ASSIGNED_STUDY, DOUBLED_STUDY)
     alike = (planned["per_worker_batch"] == ASSIGNED_BATCH) & (planned["nodes"] == 1)
@@ -653,11 +658,21 @@ def assigned(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     require_same_machine(planned)
     times, found = Launches(epoch_times), cells(planned)
     base = one_worker_bases(found).get(ASSIGNED_BATCH)
+    learnt = in_study(runs, STUDY)
+    learnt = learnt[learnt["arm"].isin([ASSIGNED_ARM, DOUBLED_BATCH]) & (learnt["nodes"] == 1)]
+    learnt = learnt[learnt["per_worker_batch"] == ASSIGNED_BATCH]
+    ends = RowsByKey(_seeds(learnt, trials, curves), "run")
+    of_workers = {
+        workers: _Trained(own, ends.of(*own["run"])) for workers, own in learnt.groupby("workers")
+    }
+    untrained = _Trained(learnt.iloc[:0], ends.of())
+    alone = of_workers.get(1, untrained)
     rows = []
     for cell in found if base else []:
         row = _over_base(cell, base, times)
         ratio = estimate_of(row, "speedup_ratio")
-        rows.append(row | interval_columns("efficiency_frac", _efficiency(ratio, cell.workers)))
+        row |= interval_columns("efficiency_frac", _efficiency(ratio, cell.workers))
+        rows.append(row | _with_accuracy(row, of_workers.get(cell.workers, untrained), alone))
     return as_table(rows, ASSIGNED_COLUMNS)
 
 
@@ -678,7 +693,9 @@ TABLES = {
     "assignment_doubled": Table(
         doubled, ["epoch_times", "trials", "curves", "runs"], DOUBLED_COLUMNS
     ),
-    "assignment_assigned": Table(assigned, ["epoch_times", "runs"], ASSIGNED_COLUMNS),
+    "assignment_assigned": Table(
+        assigned, ["epoch_times", "trials", "curves", "runs"], ASSIGNED_COLUMNS, verdicts.assigned
+    ),
     "assignment_published": Table(
         published.beside_published,
         ["assignment", "accuracy", "assignment_utilisation"],

@@ -33,6 +33,7 @@ LINEAR = "linear"
 LARGER_BATCH = "larger_batch"  # one worker, to see its utilisation
 MORE_LOADING = "more_loading"  # the same with further processes that load
 DOUBLED_BATCH = "doubled_batch"  # H4: what the most workers learn with twice the batch
+ASSIGNED_ARM = "assigned_batch"  # H3: what is learnt with the assignment's own batch
 WARMUP_STEPS = 10
 
 
@@ -58,16 +59,17 @@ def runs(config: Config, study: AssignmentConfig) -> Iterator[Spec]:
         doubled = 2 * study.per_worker_batch
         if samples is None or placement[0] * doubled <= samples:
             yield from _timed(config, study, placement, DOUBLED_STUDY, "doubled", doubled)
-            yield _doubled(config, study, placement, doubled)
+            yield _learnt(config, study, placement, DOUBLED_BATCH, "doubled-training", doubled)
     for placement in _with_assigned_batch(config, study, samples):
         batch = ASSIGNED_BATCH
         yield from _timed(config, study, placement, ASSIGNED_STUDY, "assigned", batch)
+        yield _learnt(config, study, placement, ASSIGNED_ARM, "assigned-training", batch)
 
 
 def _with_assigned_batch(
     config: Config, study: AssignmentConfig, samples: int | None
 ) -> Iterator[Placement]:
-    """Yield those of one node that are timed with the assignment's batch, where b is another.
+    """Yield those of one node that have the assignment's batch too, where b is another.
 
     None where the data fill it for one worker alone; not those whose doubled batch it is.
     """
@@ -162,14 +164,16 @@ def _by_rule(config: Config, study: AssignmentConfig, rule: str, placement: Plac
     )
 
 
-def _doubled(config: Config, study: AssignmentConfig, placement: Placement, batch: int) -> Spec:
-    """The training with twice the batch, its rate in proportion to the global batch."""
+def _learnt(
+    config: Config, study: AssignmentConfig, placement: Placement, arm: str, kind: str, batch: int
+) -> Spec:
+    """The training with another batch, its rate in proportion to the global batch."""
     workers, nodes = placement
     return _trained(
         config,
         study,
-        run=_name("doubled-training", placement),
-        arm=DOUBLED_BATCH,
+        run=_name(kind, placement),
+        arm=arm,
         workers=workers,
         nodes=nodes,
         per_worker_batch=batch,

@@ -58,6 +58,16 @@ def trainings(rows: list[TableRow]) -> None:
             row["advised"] = row is best
 
 
+ASSIGNED_COLUMNS: Columns = words("accuracy_kept", KEPT)
+
+
+def assigned(rows: list[TableRow]) -> None:
+    """Notes what several workers with the assignment's batch keep of the accuracy of one."""
+    for row in rows:
+        several = row["workers"] > 1 and row["test_accuracy_frac"] is not None
+        row["accuracy_kept"] = _kept(row) if several else None
+
+
 def _place(row: TableRow) -> tuple[int, int]:
     return row["nodes"] or 1, row["workers"]
 

@@ -47,6 +47,9 @@ def arms(study: LrScalingConfig) -> Iterator[Arm]:
         for groups in smaller:
             if groups > reference:
                 yield Arm(groups, zero_gamma=False)
+        # Whether another rule is better at the large batch without zero gains too.
+        for rule in study.rules:
+            yield Arm(large, rule=rule, zero_gamma=False)
     if smaller and "fixed" in study.rules:
         # Whether scaling is needed where the linear rule may keep the error still.
         yield Arm(max(smaller), rule="fixed")

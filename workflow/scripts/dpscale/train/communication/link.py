@@ -32,10 +32,11 @@ from dpscale.train.worker import Place
 FIRST_BUCKET_BYTES = 2**20
 BUCKET_BYTES = 25 * 2**20
 ITEM_BYTES = 4  # float32
-# Messages from the model's own largest bucket to DDP's cap, an eighth of the cap at the most: small
-# ones tell the latency, large ones the bandwidth.
+# Messages from the model's own largest bucket to DDP's cap, an eighth of the cap at the most, tell
+# the bandwidth; one whose bytes take next to no time tells the latency.
 MESSAGE_SIZES = 4
 WIDEST_START = 0.125
+LATENCY_BYTES = 4096
 WARMUP_REPEATS = 3
 FEWEST_REPEATS = 5
 # A repeat lasts at least so long: a single small all-reduce is lost in the noise of the scheduler.
@@ -165,10 +166,14 @@ def measure_link(spec: "Spec[LinkProtocol]", task: Task, place: Place) -> Measur
 
 
 def message_bytes(payload: int) -> list[int]:
-    """Sizes of messages for a model, ascending in equal ratios up to the cap of a bucket."""
+    """Sizes of messages for a model, ascending in equal ratios up to the cap of a bucket.
+
+    Before them LATENCY_BYTES, where the model's own are larger.
+    """
     smallest = min(payload, int(BUCKET_BYTES * WIDEST_START))
     sizes = np.geomspace(smallest, BUCKET_BYTES, MESSAGE_SIZES)
-    return [max(1, round(size / ITEM_BYTES)) * ITEM_BYTES for size in sizes]
+    own = [max(1, round(size / ITEM_BYTES)) * ITEM_BYTES for size in sizes]
+    return [LATENCY_BYTES, *own] if own[0] > LATENCY_BYTES else own
 
 
 def _repeats(

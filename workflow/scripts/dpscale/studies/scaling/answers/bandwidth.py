@@ -22,6 +22,7 @@ LINK_FORMULA = [
 ]
 
 OUTLOOK_WORKERS = (8, 64, 1024)
+SMALL_FRAC = 0.1  # of the gradients' bytes: a message that tells what they cost without bytes
 CLOSE_FRAC = 0.05  # by which the fit may lie off what was measured without a word
 
 
@@ -44,6 +45,7 @@ def facts_q3_2(inputs: Inputs) -> Facts:
             "changes": (changes := trends(decided, "lab_trend")),
             "falling": falling(decided, changes),
             "fits": fits,
+            "small": small_beside(inputs, usable, fits),
             "hooks": hooks,
             "links": inputs.rows("link"),
             "looks": inputs.rows("looks"),
@@ -150,6 +152,30 @@ def fits_of(inputs: Inputs, usable: list[Row]) -> list[Row]:
         for row in rows
     ]
     return [row | {"misses": misses(row, usable)} | _beside_tcp(row) for row in found]
+
+
+def small_beside(inputs: Inputs, usable: list[Row], fits: list[Row]) -> list[Row]:
+    """Return what the smallest all-reduce takes of that of the gradients, a row for each fit.
+
+    small: the bytes of the former. None where it was not timed at some N or is not small, and where
+    it does not say what the fit says at each N: more than half of the time where that is mostly
+    latency, else less.
+    """
+    found = []
+    for fit in (row for row in fits if row["payload"] == "here"):
+        own = inputs.rows("message_times", operation="allreduce", workers=fit["workers"])
+        size = min((row["bytes"] for row in own), default=0)
+        alike = [row for row in own if row["bytes"] == fit["payload_bytes"]]
+        if not alike or size > SMALL_FRAC * fit["payload_bytes"]:
+            return []
+        share = alike[0]["smallest_ratio"]
+        agrees = {"above": share is not None and share > 0.5, "below": (share or 1.0) < 0.5}
+        if not agrees.get(fit["mostly"]):
+            return []
+        found.append(
+            alike[0] | {"small": size, "share": alike[0].value("smallest_ratio", "fraction")}
+        )
+    return found if usable else []
 
 
 def _beside_tcp(fit: Row) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from dpscale.derive.formulas import (
     ring_allreduce_seconds,
 )
 from dpscale.derive.same_machine import require_same_machine
-from dpscale.derive.statistics import interval_columns, median
+from dpscale.derive.statistics import interval_columns, median, paired_median_ratio
 from dpscale.derive.verdicts import Trend, of_row, side
 from dpscale.records.columns import Columns, columns, intervals, reals
 from dpscale.studies.scaling.derive.arms import NO_TIME, over_batches, with_cells
@@ -30,6 +30,7 @@ TIMES_COLUMNS: Columns = (
     columns("workers nodes operation bytes")
     | intervals("seconds")
     | columns("rate_bytes_per_s fitted_s repeats status runs")
+    | intervals("smallest_ratio")
 )
 LINK_COLUMNS: Columns = (
     columns("workers nodes")
@@ -186,7 +187,8 @@ def message_times(messages: pd.DataFrame, link: pd.DataFrame, runs: pd.DataFrame
 
     Over launches, of a single one over its repeats. rate_bytes_per_s: of an all-reduce the bus
     bandwidth 2(N-1)/N * bytes / seconds, of raw TCP bytes / seconds; fitted_s: what the fit of the
-    same runs gives for an all-reduce. Raises MixedMachinesError for runs of different machines.
+    same runs gives for an all-reduce; smallest_ratio: the smallest all-reduce over it, launch by
+    launch. Raises MixedMachinesError for runs of different machines.
     """
     fits = link.set_index("runs")[["alpha_s", "beta_bytes_per_s"]]
     rows = []
@@ -194,13 +196,20 @@ def message_times(messages: pd.DataFrame, link: pd.DataFrame, runs: pd.DataFrame
         if own.empty:
             rows.append(whole)
         workers, (alpha_s, beta) = whole["workers"], fits.loc[whole["runs"]]
+        reduced = own[own["operation"] == "allreduce"]
+        smallest = reduced[reduced["bytes"] == reduced["bytes"].min()]
+        least_s = _by_launch(smallest, smallest["seconds"])
         for (operation, size), alike in own.groupby(["operation", "bytes"]):
-            time = median(_by_launch(alike, alike["seconds"]))
+            seconds = _by_launch(alike, alike["seconds"])
+            time = median(seconds)
             row = {"operation": operation, "bytes": size, "repeats": time.repeats}
             moved = float(size)
             if operation == "allreduce":
                 moved = ring_allreduce_bytes(moved, workers)
                 row["fitted_s"] = ring_allreduce_seconds(float(size), workers, alpha_s, beta)
+                if size > reduced["bytes"].min():
+                    ratio = paired_median_ratio(least_s, seconds)
+                    row |= interval_columns("smallest_ratio", ratio)
             row["rate_bytes_per_s"] = moved / time.value if time.value else None
             rows.append(whole | row | interval_columns("seconds", time))
     return as_table(rows, TIMES_COLUMNS)
