@@ -24,6 +24,7 @@ NO_TIMES = as_table([], TIME_COLUMNS)
 def tidy(**changed: study.Errors) -> Tables:
     """The tidy tables, errors of LARGE or of other ways changed."""
     ways = {"large": study.LARGE, "reference": study.REFERENCE, "kn128": study.Way(8)}
+    ways["fixed_ones"] = study.Way(16, "fixed", zero_gamma=False)
     errors = study.ERRORS | {ways[name]: values for name, values in changed.items()}
     return {name: table(name, rows) for name, rows in study.rows(run_row, errors).items()}
 
@@ -267,6 +268,16 @@ def test_an_arm_is_set_beside_the_linear_rule_with_the_same_batch_by_seed():
     assert fixed.linear_difference_frac == pytest.approx(-0.2)  # 41% less 61%, in every seed
     assert fixed.to_linear == "below"
     assert pd.isna(row(derived(tidy()), study.Way(64)).linear_difference_frac)
+
+
+def test_another_rule_with_gains_of_one_is_set_beside_the_linear_rule_that_has_them():
+    made = derived(tidy(fixed_ones=(4.0, 4.2, 4.1)))
+    # 4.1% less the 3.0% of the linear rule with gains of one; that less the 2.3% with zero gains
+    assert row(
+        made, study.Way(16, "fixed", zero_gamma=False)
+    ).linear_difference_frac == pytest.approx(0.011)
+    ones = row(made, study.LARGE._replace(zero_gamma=False))
+    assert ones.linear_difference_frac == pytest.approx(0.007)
 
 
 def test_each_verdict_says_of_how_many_it_is_and_what_chance_decides_of_those():

@@ -74,6 +74,7 @@ def facts_s2(inputs: Inputs) -> Facts:
         said |= {"rows": rows, "compared": compared, "claims": claims} | arms(rows)
         said["elbow"] = elbow = next((row for row in elbows if row["rule"] == "linear"), None)
         said["beyond"] = beyond(elbow, said["rules"]) if elbow else None
+        said["either_gain"] = with_either_gain(said["beyond"], rows)
         said["fixed"] = fixed_up_to(elbow, said["rules"])
         said["unscaled"] = unscaled(said["fixed"], said["rules"])
         said["alike"] = alike(elbow, said["unscaled"], said["rules"])
@@ -176,6 +177,34 @@ def beyond(elbow: Row, rules: Mapping[tuple[str, int], Row]) -> Row | None:
         just=keeper is not None and just_kept(keeper),
         advised=choice is not None and preferred(choice, linear),
         others=others,
+    )
+
+
+def with_either_gain(beyond: Row | None, rows: list[Row]) -> Row | None:
+    """Return what the rules of `beyond` do there with gains of one, if what it advises holds too.
+
+    linear, choice, also: as there, of gains of one. None where not all were trained so, and where
+    test and validation data do not prefer the rules that are advised to the linear one.
+    kept: what the rules advised do with either gain, if that is the same.
+    """
+    if beyond is None or not beyond["advised"]:
+        return None
+    way = {"warmup": "gradual", "optimizer": "sgd", "role": "arm", "zero_gamma": False}
+    way["global_batch"] = beyond["linear"]["global_batch"]
+    ones = {row["rule"]: row for row in rows if all(row[name] == way[name] for name in way)}
+    advised = [row["rule"] for row in (beyond["choice"], beyond["also"]) if row]
+    if not {"linear", *advised} <= set(ones):
+        return None
+    linear, better = ones["linear"], [ones[rule] for rule in advised]
+    if not all(row["to_linear"] == "below" and preferred(row, linear) for row in better):
+        return None
+    zero = [row for row in (beyond["choice"], beyond["also"]) if row]
+    kept = {row["kept"] for row in (*better, *zero)}
+    return Row(
+        linear=linear,
+        choice=better[0],
+        also=better[1] if better[1:] else None,
+        kept=kept.pop() if len(kept) == 1 else None,
     )
 
 

@@ -84,8 +84,9 @@ def lr_scaling(trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFrame) -
     the test error less that of the reference batch, paired by seed and by image; kept says what
     it means against margin_frac. validation_difference_frac is that of the medians of validation
     errors, kept_on_validation whether it is within the margin. linear_difference_frac is to the
-    linear rule with the same batch, unit_difference_frac of an arm with zero gamma to the same arm
-    with gains of one. Intervals of test errors hold the sampling of the test images, those of
+    linear rule with the same batch, gradual warm-up and zero gamma, of another rule with gains of
+    one to that with such gains; unit_difference_frac of an arm with zero gamma to the same arm with
+    gains of one. Intervals of test errors hold the sampling of the test images, those of
     validation errors the seeds alone: how many those are is not recorded. chosen marks, among the
     rates tried at one batch, the one of the least median validation error; large marks the batch at
     which most ways to train are compared, the smallest of several. A run of which a seed diverged
@@ -97,16 +98,17 @@ def lr_scaling(trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFrame) -
     base = _reference(planned)
     final = _ends(trials, curves)
     linear = {
-        run["global_batch"]: run["run"]
+        (run["global_batch"], run["zero_gamma"]): run["run"]
         for run in planned.to_dict("records")
-        if _of_rule(run) and run["rule"] == "linear"
+        if run["rule"] == "linear" and _of_rule(run | {"zero_gamma": True})
     }
     unit = {way(run): run["run"] for run in planned.to_dict("records") if not run["zero_gamma"]}
     rows = []
     for run in planned.to_dict("records"):
         own = final.of(run["run"])
         row = _arm(run, own, final.of(base)) | {"reference": run["run"] == base, "base_runs": base}
-        others = {"linear": linear.get(run["global_batch"]), "unit": unit.get(way(run))}
+        gains = run["zero_gamma"] or run["rule"] == "linear"
+        others = {"linear": linear.get((run["global_batch"], gains)), "unit": unit.get(way(run))}
         for name, other in others.items():
             if other not in (None, run["run"]):
                 apart = tested_apart(final.of(other), own, known(run["test_samples"]))
