@@ -110,8 +110,8 @@ def gains(*cells: tuple[Any, ...]) -> Any:
 
 
 LONGER = (
-    "Why a long step: four workers gain 4 c/(c + a), where c is one worker's step and a, by that "
-    "formula, what they add."
+    "Why a long step: four workers gain 4 c/(c + a), c being one worker's step and a what they "
+    "add by this formula."
 )
 LAW = "More workers gain only where one worker's step is long: four "
 
@@ -121,7 +121,7 @@ def test_workers_gain_where_a_step_is_long_if_the_data_say_so() -> None:
     assert plain(found.sentence).startswith(
         LAW + "gained 3.00× on steps of 40.0 ms (Q2), gained nothing measurable, 1.00×, on 6.00 ms "
         "(H3's steps) and ran at 0.500× on 1.00 ms (E2). For a sooner goal with B = 256, not 128, "
-        "two need 88.1% efficiency too (S1)."
+        "two need 88.1% efficiency too (S1's network)."
     )
     assert found.weight == pytest.approx(2.7)  # the gain's lower end
     assert "hold on any machine; times do not." in plain(text_of(found))
@@ -293,7 +293,7 @@ def test_a_gain_is_of_each_batch_that_both_ran() -> None:
 def test_where_all_numbers_of_workers_share_devices_the_largest_is_compared() -> None:
     lab, shared = derived_lab(), where(oversubscribed=True)
     edited = {name: shared(lab[name]) for name in ("scaling", "step_grid")}
-    names = ("scaling", "scaling_least", "assignment", "step_grid", "link")
+    names = tables()["worker_gains"].inputs[:-1]
     rows = tables()["worker_gains"](*((lab | edited)[name] for name in names), full_lab()["runs"])
     assert set(rows["workers"]) == {4}
 
@@ -307,6 +307,18 @@ def test_a_training_gains_by_its_steps_without_its_evaluations() -> None:
     assert rows.loc["H3", "speedup_ratio"] == pytest.approx(2 * two["epochs_efficiency_frac"])
     steps_s = one["train_s"] - one["evaluation_s"]
     assert rows.loc["H3", "step_s"] == pytest.approx(steps_s / one["steps"])
+
+
+def test_the_epochs_with_the_assignments_batch_are_steps_of_h3_too() -> None:
+    rows = derived_lab(assignment_batch=32)["worker_gains"].query("question == 'H3'")
+    assert list(rows["per_worker_batch"]) == [32, 128]
+    # 6.4 s for 10,000 / 128 steps of one worker; two take 0.6 of its time.
+    last = rows.iloc[-1]
+    assert last["step_s"] == pytest.approx(6.4 * 128 / 10_000)
+    assert last["speedup_ratio"] == pytest.approx(1 / 0.6)
+    assert last["growth_ratio"] == pytest.approx(1 / 0.6 / rows["speedup_ratio"].iloc[0])
+    found = page(assignment_batch=32)
+    assert "H3 is its epochs with b = 32 and 128, without evaluations." in text_of(found)
 
 
 def scaled(of_q4: float, of_h5: float, of_s2: float) -> str:
@@ -456,7 +468,7 @@ def test_a_step_of_one_worker_is_of_the_launches_that_the_speedup_is_of() -> Non
     edited = lab["scaling"].assign(base_epoch_s=slower)
     rows = tables()["worker_gains"](
         edited,
-        *(lab[name] for name in ("scaling_least", "assignment", "step_grid", "link")),
+        *(lab[name] for name in tables()["worker_gains"].inputs[1:-1]),
         full_lab()["runs"],
     )
     q2 = rows[rows["largest"]].set_index("question").loc["Q2"]
@@ -573,30 +585,6 @@ def test_what_the_batch_that_h1_advises_would_gain_is_predicted_where_h3_gains_n
             [advised, faster] if faster else [level, ("assignment_utilisation", _fastest(0.99))]
         )
         assert "the same a would give" not in text_of(page(*others))
-
-
-@pytest.mark.parametrize(
-    ("ends", "measured"),
-    [
-        ((1.3, 1.2, 1.4), "1.30× (1.20 to 1.40)"),
-        ((1.1, 0.9, 1.3), "1.10× (0.90 to 1.30)"),
-        ((0.8, 0.7, 0.9), "0.800× (0.700 to 0.900)"),
-        ((1.3, math.nan, math.nan), "in one launch 1.30×"),
-    ],
-)
-def test_what_was_measured_with_the_assignments_batch_stands_beside_the_prediction(
-    ends, measured
-) -> None:
-    """6.4 s of 78.1 steps of b = 128 are 81.9 ms a step, to which four workers add 18 ms."""
-    ratio = "speedup_ratio"
-    columns = dict(zip((ratio, f"{ratio}_low", f"{ratio}_high"), ends, strict=True))
-    timed = "assignment_assigned", where({"workers": 4}, **columns)
-    level = gains(("Q2", 40, 3.0), ("H3", 6, 1.0), ("E2", 1, 0.5))
-    words = (
-        "With b = 128, a step of 81.9 ms, the same a would give H3's four 3.28×; measured "
-        f"{measured}."
-    )
-    assert words in plain(text_of(page(level, timed, assignment_batch=32)))
 
 
 def test_without_a_measured_number_of_workers_the_batch_that_h1_advises_is_predicted() -> None:
@@ -765,5 +753,5 @@ def test_an_efficiency_is_set_beside_what_a_sooner_goal_takes(speedup, width, re
     q2 = where({"question": "Q2", "largest": True}, **around("speedup_ratio", speedup, width))
     found = page(("worker_gains", q2))
     said = plain(found.sentence)
-    assert f"with B = 256, not 128, two need 88.1% efficiency too (S1); {rest}" in said
+    assert f"with B = 256, not 128, two need 88.1% efficiency too (S1's network); {rest}" in said
     assert not too_long(found)

@@ -128,30 +128,18 @@ def reached(start: Row | None, gains: list[Row]) -> Row | None:
 
 
 def foreseen(gains: list[Row], inputs: Inputs) -> Row | None:
-    """Return what H3's workers would gain with a larger batch, were they to add as much.
+    """Return what H3's workers would gain with the batch that H1 advises, were they to add as much.
 
-    That is the assignment's, where they were timed with it, and measured what they gained; else the
-    one that H1 advises. step_s: of one worker with that batch, in the same launches, else by H1's
-    throughput. None where they gain already, and without a larger batch that was timed.
+    step_s: of one worker with that batch, by H1's throughput. None where they gain already, and
+    where that batch is no larger than theirs.
     """
     row = next((row for row in gains if row["question"] == "H3" and row["pace"] != "above"), None)
-    found = row and (_as_assigned(inputs, row["workers"]) or _as_advised(inputs))
+    found = row and _as_advised(inputs)
     if not (row and found) or found["per_worker_batch"] <= row["per_worker_batch"]:
         return None
     gain_ratio = formulas.bounded_speedup(found["step_s"], row["added_step_s"], row["workers"])
     runs = " ".join([*row.runs, *found.runs])
     return found | {"runs": runs, "base_runs": None, "gain_ratio": gain_ratio}
-
-
-def _as_assigned(inputs: Inputs, workers: int) -> Row | None:
-    """Return one worker's step with the assignment's batch, and what several gained with it."""
-    timed = inputs.rows("assignment_assigned", status="complete")
-    rows = {row["workers"]: row for row in timed if row["speedup_ratio"] is not None}
-    if not {1, workers} <= rows.keys():
-        return None
-    one, several = rows[1], rows[workers]
-    steps = formulas.iterations_per_epoch(one["train_samples"], 1, one["per_worker_batch"])
-    return one | {"step_s": one["epoch_s"] / steps, "measured": several.speedup_ratio}
 
 
 def _as_advised(inputs: Inputs) -> Row | None:
@@ -161,7 +149,7 @@ def _as_advised(inputs: Inputs) -> Row | None:
     timed = [row for row in used if row["samples_per_s"]]
     if not timed:
         return None
-    return timed[0] | {"step_s": batch / timed[0]["samples_per_s"], "measured": None}
+    return timed[0] | {"step_s": batch / timed[0]["samples_per_s"]}
 
 
 def _timed_on_gpus(inputs: Inputs) -> bool:

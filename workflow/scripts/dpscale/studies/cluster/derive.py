@@ -274,6 +274,7 @@ def worker_gains(
     scaling: pd.DataFrame,
     scaling_least: pd.DataFrame,
     assignment: pd.DataFrame,
+    assignment_assigned: pd.DataFrame,
     step_grid: pd.DataFrame,
     link: pd.DataFrame,
     runs: pd.DataFrame,
@@ -283,7 +284,8 @@ def worker_gains(
     That number is the largest of which no two share a device, else the largest, of those that all
     questions have. A row a question and batch per worker, ascending, with the step of one worker,
     step_s: in a question the network is one, and its batch alone makes steps longer. H3's steps and
-    gains leave its evaluations out. growth_ratio: the speed-up over that with the question's least
+    gains leave its evaluations out; with the assignment's own batch, where another is trained with,
+    they are those of its epochs. growth_ratio: the speed-up over that with the question's least
     batch. largest: of the batches of a question, which communicates least for its samples; the best
     of several would owe something to luck. added_step_s: by how much a step of the several is
     longer. bound_ratio: the speed-up that the bytes of the
@@ -300,10 +302,12 @@ def worker_gains(
         f"speedup_ratio{end}": linear["workers"] * linear[f"epochs_efficiency_frac{end}"]
         for end in ("", "_low", "_high")
     }
-    linear = linear.assign(**gained)
+    own_epochs = assignment_assigned["train_samples"] / assignment_assigned["per_worker_batch"]
+    assigned = assignment_assigned.assign(alone_s=assignment_assigned["epoch_s"] / own_epochs)
+    linear = pd.concat([linear.assign(alone_s=steps_s, **gained), assigned], ignore_index=True)
     sources: dict[Timed, tuple[pd.DataFrame, pd.Series]] = {
         "Q2": (weak, weak["base_step_s"]),
-        "H3": (linear, steps_s),
+        "H3": (linear, linear["alone_s"]),
         "E2": (step_grid, step_grid["step_s"]),
     }
     found = {name: _cells(rows.assign(alone_s=step)) for name, (rows, step) in sources.items()}
@@ -413,7 +417,12 @@ def _throughputs(alone: TableRow, several: TableRow, workers: int) -> Estimate:
 
 TABLES = {
     "worker_gains": Table(
-        worker_gains, ["scaling", "scaling_least", "assignment", "step_grid", "link", "runs"], GAINS
+        worker_gains,
+        [
+            *("scaling", "scaling_least", "assignment", "assignment_assigned"),
+            *("step_grid", "link", "runs"),
+        ],
+        GAINS,
     ),
     "stand_ins": Table(stand_ins, ["scaling", "runs"], STAND_INS),
     "lab_transfers": Table(transfers, ["scaling", "runs"], TRANSFERS),
