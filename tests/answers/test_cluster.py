@@ -467,9 +467,7 @@ def test_a_step_of_one_worker_is_of_the_launches_that_the_speedup_is_of() -> Non
     slower = lab["scaling"]["base_epoch_s"].mask(lab["scaling"]["workers"] > 1, 9.0)
     edited = lab["scaling"].assign(base_epoch_s=slower)
     rows = tables()["worker_gains"](
-        edited,
-        *(lab[name] for name in tables()["worker_gains"].inputs[1:-1]),
-        full_lab()["runs"],
+        edited, *(lab[name] for name in tables()["worker_gains"].inputs[1:-1]), full_lab()["runs"]
     )
     q2 = rows[rows["largest"]].set_index("question").loc["Q2"]
     assert q2["step_s"] == pytest.approx(9.0 * q2["per_worker_batch"] / 10_000)  # of D samples

@@ -346,7 +346,9 @@ CASES = [
         },
         says=[
             "With two workers ZeRO-1 spares 3.81 MiB of state, but the peak falls by only 1.91 "
-            "MiB (the state is 33.3% of DDP's peak); no arm isolates what takes the rest."
+            "MiB (the state is 33.3% of DDP's peak), for a step 1.20× as long; no arm isolates "
+            "what "
+            "takes the rest."
         ],
     ),
     Case(
@@ -365,7 +367,8 @@ CASES = [
         lab=lab,
         edits={"strategy_needs": needing({"way": "zero1"}, peak_bytes=round(5.5 * S))},
         says=[
-            "33.3% of DDP's peak) and with four workers it spares 3.81 MiB, but the peak falls by "
+            "33.3% of DDP's peak), for a step 1.20× as long and with four workers it spares 3.81 "
+            "MiB, but the peak falls by "
             "only 1.91 MiB (the state is 33.3%"
         ],
     ),

@@ -89,14 +89,13 @@ CASES = [
             (
                 "is longer",
                 _ends(-0.3, -0.4, -0.2),
-                "costs an epoch 300 ms (of 3.07 s) with two workers and 300 ms (of 1.84 s) with "
-                "four",
+                "costs an epoch 300 ms of 3.07 s with two workers and 300 ms of 1.84 s with four",
             ),
             (
                 "was timed once",
                 _ends(-0.3, NAN, NAN),
-                "saves an epoch perhaps −300 ms (of 3.07 s) with two workers and −300 ms (of "
-                "1.84 s) with four",
+                "saves an epoch perhaps −300 ms of 3.07 s with two workers and −300 ms of "
+                "1.84 s with four",
             ),
         )
     ),
@@ -113,14 +112,18 @@ CASES = [
                 [
                     "measurably more. The broadcast costs 300 ms of an epoch's 3.07 s (b = 32). "
                     "All replicas",
-                    "At b = 32 leaving the broadcast out saves an epoch 300 ms (of 3.07 s) with "
+                    "At b = 32 leaving the broadcast out saves an epoch 300 ms (200 to 400) of "
+                    "3.07 s with "
                     "two workers; it makes no measurable difference with four workers (Q3.1).",
                 ],
                 [],
             ),
             (
                 4,
-                ["two workers; it saves an epoch 300 ms (of 1.84 s) with four workers (Q3.1)."],
+                [
+                    "two workers; it saves an epoch 300 ms (200 to 400) of 1.84 s with four "
+                    "workers (Q3.1)."
+                ],
                 ["eaving it out"],  # replicas were of two
             ),
         )

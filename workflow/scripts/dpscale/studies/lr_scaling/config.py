@@ -96,7 +96,7 @@ class LrScalingConfig(StudySection):
     unit_gamma: bool = Field(
         True,
         description="Train with gains of one too, at the reference batch and with the linear rule "
-        "at each larger one up to the large batch.",
+        "at each larger one up to the large batch, where every rule has them.",
     )
     base_lr: Rate = Field(0.5, description="Rate of the reference batch.")
     candidate_lrs: Rates = Field(
