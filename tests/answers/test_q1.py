@@ -166,7 +166,7 @@ CASES = [
         edits=SCATTERED,
         says=[
             "Larger batches shorten the epoch from 9.00 s at b = 32 to 2.00 s at b = 128; "
-            "b = 512 takes 0.950× (0.237 to 3.800) as long, no measurable further gain. Iterations",
+            "b = 512 takes 0.950× (0.237 to 3.800) as long, a further gain undecided. Iterations",
             "Beyond b = 128 the launches scatter too much for a verdict.",
             "samples/s, at b = 512; its epoch is 0.950× (0.237 to 3.800) as long as at b = 128, "
             "which leaves open whether it is shorter.",
@@ -177,7 +177,7 @@ CASES = [
         "launches of each batch beside another load",
         edits=SCATTERED | _beside_load("sweep-b32", "sweep-b128", "sweep-b512"),
         says=[
-            "as long, no measurable further gain. Iter",
+            "as long, a further gain undecided. Iter",
             "leaves open whether it is shorter; one in one launches ran beside another load. The",
         ],
         never=["since launches scatter", "then flattens"],
@@ -296,9 +296,9 @@ CASES = [
         edits=_times(3.04, 1.74, 1.75, undecided=(128, 512)),
         says=[
             "from 3.04 s at b = 32 to 1.74 s at b = 128; b = 512 takes 1.01× (0.25 to "
-            "4.02) as long, no measurable further gain.",
-            "An epoch takes 1.74 s at b = 128, 3.04 s at b = 32, no measurable gain "
-            "beyond; within 572 MiB the largest that fits is b = 1280",
+            "4.02) as long, a further gain undecided.",
+            "An epoch takes 1.74 s at b = 128, 3.04 s at b = 32, beyond that "
+            "undecided; within 572 MiB the largest that fits is b = 1280",
         ],
     ),
     Case("rises in no phase", edits=_times(2.0, 3.0, 4.0), never=["The time added"]),

@@ -534,8 +534,9 @@ CASES = [
                 1.0,
                 1e12,
                 [
-                    "Latency, not bandwidth, limits all-reduces of 4.00 MB: one of 4.10 kB takes "
-                    "73.0% to 94.0% as long. Timed",
+                    "Latency, not bandwidth, limits all-reduces of 4.00 MB: 4.10 kB take "
+                    "73.0% (72.3 to 73.7) as long at N = 2 and 94.0% (93.1 to 94.9) at N = 4. "
+                    "Timed",
                     "An all-reduce of 4.10 kB takes 73.0% (72.3 to 73.7) of the time of one of $S$ "
                     "at N = 2 and 94.0% (93.1 to 94.9) at N = 4.",
                 ],
@@ -546,8 +547,8 @@ CASES = [
                 1e-5,
                 1e4,
                 [
-                    "Bandwidth, not latency, limits all-reduces of 4.00 MB: one of 4.10 kB takes "
-                    "2.00% to 4.00% as long. Timed"
+                    "Bandwidth, not latency, limits all-reduces of 4.00 MB: 4.10 kB take "
+                    "2.00% (1.98 to 2.02) as long at N = 2 and 4.00% (3.96 to 4.04) at N = 4. Timed"
                 ],
                 ["a fit puts"],
             ),

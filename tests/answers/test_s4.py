@@ -348,7 +348,7 @@ CASES = [
             "at no measurable difference in test accuracy: +0.00 points with clean labels, a "
             "ceiling (97.0%), and +0.00 with 20% wrong. Huge mini-batch is better with 20% wrong "
             "labels, by 3.00 points. Half",
-            "no measurable difference with clean labels.",
+            "no measurable difference with clean labels and with 20% wrong labels.",
         ],
         never=["no smaller differences", "Choose it"],
     ),
@@ -372,7 +372,7 @@ CASES = [
         says=[
             "accuracy: +0.00 points (−1.07 to +1.07) with clean labels and +0.00 with 20% wrong. "
             "Huge mini-batch is better",
-            "no measurable difference with clean labels.",
+            "no measurable difference with clean labels and with 20% wrong labels.",
         ],
         never=["rms that learnt", "no smaller differences", "Choose it"],
     ),

@@ -654,7 +654,10 @@ SETTINGS = ("test_accuracy_frac", "global_batch", "lr", "steps")
 
 
 def facts_h5(inputs: Inputs) -> Facts:
-    """Return the trainings, that of one worker, and the rules beside the one that is advised."""
+    """Return the trainings, that of one worker, and the rules beside the one that is advised.
+
+    assigned_loses: those of H3 that lose accuracy with the assignment's batch by the linear rule.
+    """
     rows, _, missing = _trainings(inputs)
     values = _values(rows, SETTINGS)
     said: dict[str, Any] = {"rows": rows, "judged": not missing}
@@ -669,6 +672,7 @@ def facts_h5(inputs: Inputs) -> Facts:
             "slow": advised and advised["rule"] != "fixed" and _losing_at_one_rate(rows, advised),
             "kept_elsewhere": _kept_elsewhere(inputs, advised),
             "linear": [row for row in _complete(rows) if row["rule"] == LINEAR],
+            "assigned_loses": inputs.rows("assignment_assigned", accuracy_kept="loses"),
             "warmups": _warmups(inputs),
             "chance": by_chance(sum(row["accuracy_kept"] not in (None, "unknown") for row in rows)),
             "twins": [row for row in rows if row["to_one_node"] not in (None, "unknown")],

@@ -16,6 +16,7 @@ from dpscale.vocabulary import VERDICTS, words
 
 TIMES = ("step_s", "time_to_goal_s", "worker_s")
 LONG_START = 10  # a start-up of so many trainings is said beside the advice
+TURNED_FRAC = 0.1  # of a median: trainings that are sooner by less turn no order round
 UNQUIET = ("disturbed", "unknown")  # of `quiet`
 ROLES = ("recommended", "fastest", "cheapest", "most_workers")
 
@@ -187,15 +188,15 @@ def confirmed(take: Row, further: list[Row], trained: list[Row]) -> list[Row] | 
 
 def turned(trained: list[Row]) -> list[dict[str, Row]]:
     """Return the best setting of a number of workers by prediction and by training, where the
-    medians of both prefer another: `predicted` and `trained`, a pair a number of workers."""
+    medians of both prefer another by more than TURNED_FRAC: `predicted` and `trained`, a pair a
+    number of workers."""
     timed = [row for row in trained if row["predicted_s"] and row["measured_s"]]
     found = []
     for _, own in by(timed, "workers"):
         predicted, best = (
             min(own, key=lambda row: row[name]) for name in ("predicted_s", "measured_s")
         )
-        # To the digits that are printed.
-        if best["measured_s"] < 0.995 * predicted["measured_s"]:
+        if best["measured_s"] < (1 - TURNED_FRAC) * predicted["measured_s"]:
             found.append({"predicted": predicted, "trained": best})
     return found
 

@@ -95,14 +95,17 @@ def _gained(inputs: Inputs) -> dict[str, Any]:
 def grown(rows: list[Row]) -> Row:
     """Return the row of a network's largest batch, with what grew from its least.
 
-    rows: by batch. step_growth: the ratio of one worker's steps, None where there is one batch;
-    least_added: what several add to that with the least.
+    rows: by batch. step_growth: the ratio of one worker's steps, None where there is one batch,
+    speedup_growth: that of the speed-ups, growth as they are paired; least_added: what several add
+    to the step with the least.
     """
     least, most = rows[0], rows[-1]
     runs = list(dict.fromkeys([*least.runs, *most.runs]))
     growth = Value(value=most["step_s"] / least["step_s"], unit="ratio", runs=runs)
     named = {"least_batch": least["per_worker_batch"], "least_added": least.added_step_s}
-    return most | named | {"step_growth": growth if rows[1:] else None}
+    gained = most["speedup_ratio"] / least["speedup_ratio"]
+    grown_too = Value(value=gained, unit="ratio", runs=runs)
+    return most | named | {"step_growth": growth if rows[1:] else None, "speedup_growth": grown_too}
 
 
 def efficiency(row: Row) -> Value:
