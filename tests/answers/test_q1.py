@@ -169,7 +169,7 @@ CASES = [
             "b = 512 takes 0.950× (0.237 to 3.800) as long, a further gain undecided. Iterations",
             "Beyond b = 128 the launches scatter too much for a verdict.",
             "samples/s, at b = 512; its epoch is 0.950× (0.237 to 3.800) as long as at b = 128, "
-            "which leaves open whether it is shorter.",
+            "which leaves open whether it is shorter, all pairs of batches compared together.",
         ],
         never=["levels off", "nothing measurable", "another load"],
     ),
@@ -178,7 +178,8 @@ CASES = [
         edits=SCATTERED | _beside_load("sweep-b32", "sweep-b128", "sweep-b512"),
         says=[
             "as long, a further gain undecided. Iter",
-            "leaves open whether it is shorter; one in one launches ran beside another load. The",
+            "leaves open whether it is shorter, all pairs of batches compared together; one in "
+            "one launches ran beside another load. The",
         ],
         never=["since launches scatter", "then flattens"],
     ),

@@ -70,7 +70,8 @@ AS_MEASURED = Case(
         "takes 2.69 ms at N = 2, 20.0 µs of it latency (two rounds of 10.0 µs) and 2.67 ms bytes "
         "(at 1.50 GB/s); 4.06",
         # 4 MB in 2.69 ms and 6 MB in 4.06 ms
-        "So an all-reduce reaches 1.49 GB/s at N = 2 (alone 222 MB/s to 1.52 GB/s) and 1.48 GB/s "
+        "The fit gives 1.49 GB/s at N = 2 (alone 222 MB/s to 1.52 GB/s) and "
+        "1.48 GB/s "
         "at N = 4 (152 MB/s to 1.04 GB/s; overstated by 42.2% to 875%, why is not known). At",
         "Would fewer bytes help? With some ways. At N = 2, b = 32 a step takes 0.900× as long with "
         "bf16 (50.0% of the bytes), 1.10× with fp16 (50.0%) and 1.00× with PowerSGD (10.0%). "

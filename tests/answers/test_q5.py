@@ -102,7 +102,7 @@ CASES = [
         lab=_ended(test_accuracy_frac=[0.86, 0.87]),
         says=[
             "After three epochs without it test accuracy is 86.5% (with it 86.5%, no measurable "
-            "difference yet).",
+            "difference).",
             "losses of the two show no measurable difference in any epoch.",
             "Of 3 such comparisons",
         ],
@@ -153,7 +153,7 @@ CASES = [
                 "alike",
                 [0.86, 0.87],
                 "no measurable difference",
-                "no measurable difference yet",
+                "no measurable difference",
                 "the test accuracies show no measurable difference",
             ),
             (

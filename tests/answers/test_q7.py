@@ -110,7 +110,7 @@ CASES = [
             (
                 2,
                 [
-                    "measurably more. The broadcast costs 300 ms (200 to 400) an epoch. "
+                    "measurably more. Q3.1's broadcasts cost 300 ms (200 to 400) an epoch. "
                     "All replicas",
                     "At b = 32 leaving the broadcast out saves an epoch 300 ms (200 to 400) of "
                     "3.07 s with "
@@ -135,7 +135,7 @@ CASES = [
                 without(per_worker_batch=32), where(SEVERAL, **_ends(0.3, 0.2, 0.4))
             )
         },
-        says=["The broadcast costs 300 ms (200 to 400) an epoch."],
+        says=["Q3.1's broadcasts cost 300 ms (200 to 400) an epoch."],
     ),
     Case(
         "an epoch without the broadcast is shorter, but parameters differ",

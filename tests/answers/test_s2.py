@@ -148,8 +148,8 @@ CASES = [
                 where(),
                 [
                     f"{BOTH_GAINS} take the unscaled rate (kept): with gains of one 2.20%, "
-                    "not 3.00%, with zero gains 2.20%, not 5.10%. Scaling takes gradual "
-                    "warm-up (gains of one: 12.1% without).",
+                    "not 3.00%, with zero gains 2.20%, not 5.10%. With gains of one "
+                    "scaling takes gradual warm-up (12.1% without).",
                     "In short: Scaling keeps the error up to B = 128; at B = 256 the unscaled rate "
                     "does with either gain (2.20%, 2.20%; scaled 3.00%, 5.10%).",
                     "change nothing measurable at B = 128 with gradual warm-up and with the fixed "
@@ -162,8 +162,8 @@ CASES = [
                 where(),
                 [
                     f"{BOTH_GAINS} {TAKE_EITHER} (kept): with gains of one 2.20% or 2.40%, "
-                    "not 3.00%, with zero gains 2.20% or 2.40%, not 5.10%. Scaling "
-                    "takes gradual warm-up (gains of one: 12.1% without)."
+                    "not 3.00%, with zero gains 2.20% or 2.40%, not 5.10%. With "
+                    "gains of one scaling takes gradual warm-up (12.1% without)."
                 ],
             ),
             (
