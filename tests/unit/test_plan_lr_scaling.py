@@ -39,7 +39,7 @@ def test_the_published_batches_have_the_published_rates_and_warm_up(published) -
 
 
 def test_groups_are_shared_out_among_the_workers_and_keep_their_size(published) -> None:
-    assert len(published) == 25
+    assert len(published) == 27
     for spec in published.values():
         batch = spec.per_worker_batch * spec.workers
         assert batch == spec.protocol.groups * 32

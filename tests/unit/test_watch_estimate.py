@@ -20,7 +20,7 @@ CORES = 2
 
 @pytest.fixture(scope="module")
 def specs() -> list[Spec]:
-    """Three launches of the embedded default's timed cells of Q2, and 20 trainings of S2 beside."""
+    """Three launches of the embedded default's timed cells of Q2, and 22 trainings of S2 beside."""
     config = read_config(ROOT / "config/config.yaml")
     few = config.scaling.model_copy(update={"launches": 3})
     planned = planned_runs(config.model_copy(update={"scaling": few})).values()
@@ -214,5 +214,7 @@ def test_what_is_told_comes_true(specs, timed_factor, training_factor, seed) -> 
     moments = [now_s for *_, now_s in spans]
     told = {now_s: rest_s(seen(spans, now_s), now_s=now_s) for now_s in moments}
     ratios = [(end_s - now_s) / left_s for now_s, left_s in told.items() if left_s]
-    assert len(ratios) >= 8  # of 56 moments: 5 of the 20 trainings have to be done
-    assert [ratio for ratio in ratios if not 1 / FACTOR <= ratio <= FACTOR] == []
+    assert len(ratios) >= 8  # of 58 moments: 5 of the 22 trainings have to be done
+    # Told where 2.5 standard errors lie within FACTOR: of 2,200 moments of 120 such runs two miss.
+    missed = [ratio for ratio in ratios if not 1 / FACTOR <= ratio <= FACTOR]
+    assert len(missed) <= 1
