@@ -176,6 +176,12 @@ CASES = [
                 ],
             ),
             (
+                "kept or lowered",
+                (),
+                where({"rule": "fixed", "global_batch": 256}, kept="kept or lowered"),
+                [f"{BOTH_GAINS} take the unscaled rate (kept): with gains of one 2.20%, not"],
+            ),
+            (
                 "kept with one gain",
                 (),
                 where(
