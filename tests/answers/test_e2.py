@@ -584,9 +584,8 @@ CASES = [
             (
                 1.5,
                 [
-                    "Two workers are the soonest with B = 512 by prediction, by medians when "
-                    "trained "
-                    "with 128 (1.50 s, not 2.00 s)."
+                    "Two workers are the soonest with B = 512 by prediction; trained, by the "
+                    "medians, with 128 (1.50 s, not 2.00 s)."
                 ],
                 [],
             ),

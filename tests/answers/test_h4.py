@@ -5,7 +5,7 @@ import pytest
 from builders import on_two_devices
 from cases import Case, Edit, around, both, only, plain, questions, says, text_of, where
 from dpscale.reporting.inputs import Row
-from dpscale.studies.assignment.answers import at_pace
+from dpscale.studies.assignment.answers import _soonest, at_pace
 
 NAN = float("nan")
 SPLIT = "assignment_split"
@@ -758,10 +758,10 @@ def test_epochs_with_the_assignments_batch_stand_beside_those_with_twice_the_bat
     question = questions()["H4"]
     case = next(case for case in CASES if str(case).startswith("twice the batch on four is"))
     facts = case.facts(question)
-    unjudged = "; with b = 512 (H3, {}) one worker takes 1.20 s, two 900 ms and four 1.00 s."
+    listed = " one worker takes 1.20 s, two 900 ms and four 1.00 s"
     for kept, words in (
-        ((None, None), unjudged.format("accuracy not measured")),
-        (("unknown", "loses"), unjudged.format("four less accurate")),
+        ((None, None), f"; with b = 512 (H3, accuracy not measured){listed}."),
+        (("unknown", "loses"), f"; with b = 512 (H3){listed} (less accurate)."),
         (
             ("loses", "loses"),
             ". Take one worker with b = 512 (H3): 1.20 s; two take 900 ms (less accurate) and four "
@@ -772,14 +772,37 @@ def test_epochs_with_the_assignments_batch_stand_beside_those_with_twice_the_bat
             ". Take two workers with b = 512 (H3): 900 ms, no measurable loss; one takes 1.20 s "
             "and four 1.00 s.",
         ),
-        (("open", "unknown"), unjudged.format("accuracy not measured")),
+        (("open", "unknown"), f"; with b = 512 (H3){listed}."),
     ):
         facts.said["assigned"] = [
-            Row(workers=workers, per_worker_batch=512, epoch_s=epoch_s, runs="", accuracy_kept=one)
+            Row(
+                workers=workers,
+                per_worker_batch=512,
+                epoch_s=epoch_s,
+                runs="",
+                accuracy_kept=one,
+                pace="above",
+            )
             for (workers, epoch_s), one in zip(
                 ((1, 1.2), (2, 0.9), (4, 1.0)), (None, *kept), strict=True
             )
         ]
+        facts.said["soonest"] = _soonest(facts.said["assigned"], facts.said["tried"])
         said = plain(text_of(question.worded(facts)))
         assert f": 2.30 s an epoch{words}" in said
         assert "By H1" not in said
+
+
+def test_workers_that_are_not_measurably_faster_are_not_advised() -> None:
+    one, two = (
+        Row(workers=n, epoch_s=epoch_s, pace=pace, accuracy_kept=kept)
+        for n, epoch_s, pace, kept in (
+            (1, 1.2, "indistinct", None),
+            (2, 0.9, "indistinct", "keeps"),
+        )
+    )
+    tried = Row(epoch_s=2.3)
+    assert _soonest([one, two], tried) is one
+    assert _soonest([one, faster := two | {"pace": "above"}], tried) == faster
+    assert _soonest([one, two], Row(epoch_s=1.0)) is None
+    assert _soonest([], tried) is None

@@ -407,7 +407,8 @@ def facts_h4(inputs: Inputs) -> Facts:
         "waited": _waited(inputs, split[-1]) if split else [],
         "tried": (tried := _tried(doubled, split) if split else None),
         "one_worker": _one_worker(inputs, tried, split[-1]) if tried else None,
-        "assigned": _with_larger_batch(inputs, tried) if tried else [],
+        "assigned": (larger := _with_larger_batch(inputs, tried) if tried else []),
+        "soonest": _soonest(larger, tried) if tried else None,
         "doubled_rows": doubled,
         "turns": inputs.taking_turns(split[-1], split[-1].computation_frac, sharing_seconds)
         if split
@@ -455,6 +456,21 @@ def _with_larger_batch(inputs: Inputs, tried: Row) -> list[Row]:
     timed = [row for row in _complete(inputs.rows("assignment_assigned")) if row["epoch_s"]]
     larger = [row for row in timed if row["per_worker_batch"] > tried["per_worker_batch"]]
     return larger if [row["workers"] for row in larger[:1]] == [1] and larger[1:] else []
+
+
+def _soonest(larger: list[Row], tried: Row) -> Row | None:
+    """Return of the epochs with the assignment's batch the shortest that is worth advice.
+
+    It is one worker's, or measurably shorter and as accurate by what was measured; none where the
+    accuracy of some is unknown, or where none is shorter than that which was tried.
+    """
+    if any(row["accuracy_kept"] in (None, "unknown") for row in larger[1:]):
+        return None
+    worth = [
+        row for row in larger[1:] if row["pace"] == "above" and row["accuracy_kept"] != "loses"
+    ]
+    found = min((*larger[:1], *worth), key=lambda row: float(row["epoch_s"]), default=None)
+    return found if found and found["epoch_s"] < (tried["epoch_s"] or 0) else None
 
 
 def _one_worker(inputs: Inputs, tried: Row, last: Row) -> Row | None:

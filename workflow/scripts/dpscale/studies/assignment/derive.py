@@ -634,7 +634,7 @@ ASSIGNED_COLUMNS: Columns = (
     columns("workers nodes per_worker_batch status")
     | intervals("epoch_s speedup_ratio efficiency_frac")
     | intervals("test_accuracy_frac test_accuracy_difference_frac")
-    | columns("lr train_samples repeats oversubscribed runs base_runs")
+    | columns("lr steps_per_epoch train_samples repeats oversubscribed runs base_runs")
     | side("pace", "speedup_ratio", 1.0)
     | verdicts.ASSIGNED_COLUMNS
 )
@@ -672,6 +672,8 @@ def assigned(
         row = _over_base(cell, base, times)
         ratio = estimate_of(row, "speedup_ratio")
         row |= interval_columns("efficiency_frac", _efficiency(ratio, cell.workers))
+        if cell.train_samples:
+            row["steps_per_epoch"] = full_steps(int(cell.train_samples), cell.global_batch)
         rows.append(row | _with_accuracy(row, of_workers.get(cell.workers, untrained), alone))
     return as_table(rows, ASSIGNED_COLUMNS)
 

@@ -295,22 +295,12 @@ def worker_gains(
     # T_1 of the launches that a speed-up is of is D/b steps.
     steps = runs.loc[runs["study"] == "scaling", "train_samples"].max() / weak["per_worker_batch"]
     weak = weak.assign(base_step_s=weak["base_epoch_s"] / steps)
-    linear = assignment[assignment["rule"] == "linear"]
-    # Evaluations, which every worker makes whole, are no steps.
-    steps_s = (linear["train_s"] - linear["evaluation_s"].fillna(0.0)) / linear["steps"]
-    gained = {
-        f"speedup_ratio{end}": linear["workers"] * linear[f"epochs_efficiency_frac{end}"]
-        for end in ("", "_low", "_high")
+    sources: dict[Timed, pd.DataFrame] = {
+        "Q2": weak.assign(alone_s=weak["base_step_s"]),
+        "H3": _of_h3(assignment, assignment_assigned),
+        "E2": step_grid.assign(alone_s=step_grid["step_s"]),
     }
-    own_epochs = assignment_assigned["train_samples"] / assignment_assigned["per_worker_batch"]
-    assigned = assignment_assigned.assign(alone_s=assignment_assigned["epoch_s"] / own_epochs)
-    linear = pd.concat([linear.assign(alone_s=steps_s, **gained), assigned], ignore_index=True)
-    sources: dict[Timed, tuple[pd.DataFrame, pd.Series]] = {
-        "Q2": (weak, weak["base_step_s"]),
-        "H3": (linear, linear["alone_s"]),
-        "E2": (step_grid, step_grid["step_s"]),
-    }
-    found = {name: _cells(rows.assign(alone_s=step)) for name, (rows, step) in sources.items()}
+    found = {name: _cells(rows) for name, rows in sources.items()}
     timed = {question: own for question, own in found.items() if own}
     workers = _compared(list(timed.values()))
     fits = link[link["workers"] == workers].dropna(subset="beta_bytes_per_s").to_dict("records")
@@ -322,6 +312,20 @@ def worker_gains(
         for row in _gains(question, own, workers, described)
     ]
     return as_table(rows, GAINS)
+
+
+def _of_h3(assignment: pd.DataFrame, assigned: pd.DataFrame) -> pd.DataFrame:
+    """The trainings with the linear rule and the epochs with the assignment's batch, by steps."""
+    linear = assignment[assignment["rule"] == "linear"]
+    # Evaluations, which every worker makes whole, are no steps.
+    steps_s = (linear["train_s"] - linear["evaluation_s"].fillna(0.0)) / linear["steps"]
+    gained = {
+        f"speedup_ratio{end}": linear["workers"] * linear[f"epochs_efficiency_frac{end}"]
+        for end in ("", "_low", "_high")
+    }
+    epochs_s = assigned["epoch_s"] * assigned["per_worker_batch"] / assigned["train_samples"]
+    steps = linear.assign(alone_s=steps_s, **gained), assigned.assign(alone_s=epochs_s)
+    return pd.concat(steps, ignore_index=True)
 
 
 Described = Mapping[str, TableRow]  # workers, payload_bytes and model of runs

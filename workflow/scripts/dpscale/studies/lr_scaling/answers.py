@@ -192,13 +192,12 @@ def with_either_gain(beyond: Row | None, rows: list[Row]) -> Row | None:
     way = {"warmup": "gradual", "optimizer": "sgd", "role": "arm", "zero_gamma": False}
     way["global_batch"] = beyond["linear"]["global_batch"]
     ones = {row["rule"]: row for row in rows if all(row[name] == way[name] for name in way)}
-    advised = [row["rule"] for row in (beyond["choice"], beyond["also"]) if row]
-    if not {"linear", *advised} <= set(ones):
+    zero = [row for row in (beyond["choice"], beyond["also"]) if row]
+    if not {"linear", *(row["rule"] for row in zero)} <= set(ones):
         return None
-    linear, better = ones["linear"], [ones[rule] for rule in advised]
+    linear, better = ones["linear"], [ones[row["rule"]] for row in zero]
     if not all(row["to_linear"] == "below" and preferred(row, linear) for row in better):
         return None
-    zero = [row for row in (beyond["choice"], beyond["also"]) if row]
     kept = {row["kept"] for row in (*better, *zero)}
     return Row(
         linear=linear,

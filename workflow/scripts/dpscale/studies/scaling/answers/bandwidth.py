@@ -45,7 +45,7 @@ def facts_q3_2(inputs: Inputs) -> Facts:
             "changes": (changes := trends(decided, "lab_trend")),
             "falling": falling(decided, changes),
             "fits": fits,
-            "small": small_beside(inputs, usable, fits),
+            "small": small_beside(inputs, fits),
             "hooks": hooks,
             "links": inputs.rows("link"),
             "looks": inputs.rows("looks"),
@@ -154,7 +154,7 @@ def fits_of(inputs: Inputs, usable: list[Row]) -> list[Row]:
     return [row | {"misses": misses(row, usable)} | _beside_tcp(row) for row in found]
 
 
-def small_beside(inputs: Inputs, usable: list[Row], fits: list[Row]) -> list[Row]:
+def small_beside(inputs: Inputs, fits: list[Row]) -> list[Row]:
     """Return what the smallest all-reduce takes of that of the gradients, a row for each fit.
 
     small: the bytes of the former. None where it was not timed at some N or is not small, and where
@@ -168,14 +168,12 @@ def small_beside(inputs: Inputs, usable: list[Row], fits: list[Row]) -> list[Row
         alike = [row for row in own if row["bytes"] == fit["payload_bytes"]]
         if not alike or size > SMALL_FRAC * fit["payload_bytes"]:
             return []
-        share = alike[0]["smallest_ratio"]
-        agrees = {"above": share is not None and share > 0.5, "below": (share or 1.0) < 0.5}
-        if not agrees.get(fit["mostly"]):
+        share = alike[0].value("smallest_ratio", "fraction")
+        mostly = None if share.value is None else "above" if share.value > 0.5 else "below"
+        if mostly is None or mostly != fit["mostly"]:
             return []
-        found.append(
-            alike[0] | {"small": size, "share": alike[0].value("smallest_ratio", "fraction")}
-        )
-    return found if usable else []
+        found.append(alike[0] | {"small": size, "share": share})
+    return found
 
 
 def _beside_tcp(fit: Row) -> dict[str, Any]:
