@@ -209,6 +209,16 @@ CASES = [
         )
     ),
     Case(
+        "the unscaled rate errs less with zero gains, and more with gains of one",
+        lab=trained(*ALL_LESS, (study.Way(16, "fixed", zero_gamma=False), (6.0, 6.2, 6.1))),
+        says=[
+            f"{RISES}the unscaled rate keeps it (2.20%). {WARM}",
+            "With gains of one the linear rule keeps the error at B = 128 (2.30%). At B = 256 the "
+            "unscaled rate errs more than scaling with them (6.10%, scaled 3.00%).",
+        ],
+        never=["; take the", "either gain", "less that of the linear rule is"],
+    ),
+    Case(
         "what kept the error and what lost it",
         lab=BASE,
         says=[

@@ -73,8 +73,12 @@ def facts_s2(inputs: Inputs) -> Facts:
         compared = [row for row in published if row.runs]
         said |= {"rows": rows, "compared": compared, "claims": claims} | arms(rows)
         said["elbow"] = elbow = next((row for row in elbows if row["rule"] == "linear"), None)
-        said["beyond"] = beyond(elbow, said["rules"]) if elbow else None
-        said["either_gain"] = with_either_gain(said["beyond"], rows)
+        said["beyond"] = past = beyond(elbow, said["rules"]) if elbow else None
+        other = with_gains_of_one(past, rows) if past and past["advised"] else None
+        said["either_gain"] = other if other and other["holds"] == "below" else None
+        said["opposed_by_ones"] = other if other and other["holds"] == "above" else None
+        if past and said["opposed_by_ones"]:
+            said["beyond"] = past | {"advised": False}
         said["fixed"] = fixed_up_to(elbow, said["rules"])
         said["unscaled"] = unscaled(said["fixed"], said["rules"])
         said["alike"] = alike(elbow, said["unscaled"], said["rules"])
@@ -180,15 +184,13 @@ def beyond(elbow: Row, rules: Mapping[tuple[str, int], Row]) -> Row | None:
     )
 
 
-def with_either_gain(beyond: Row | None, rows: list[Row]) -> Row | None:
-    """Return what the rules of `beyond` do there with gains of one, if what it advises holds too.
+def with_gains_of_one(beyond: Row, rows: list[Row]) -> Row | None:
+    """Return what the rules that `beyond` advises do there with gains of one; None if not trained.
 
-    linear, choice, also: as there, of gains of one. None where not all were trained so, and where
-    test and validation data do not prefer the rules that are advised to the linear one.
-    kept: what the rules advised do with either gain, if that is the same.
+    linear, choice, also: as there. holds: where the errors of all of these lie of that of the
+    linear rule: below, by validation data too, above, where that of any does, or neither. kept:
+    what these do with either gain, if that is the same.
     """
-    if beyond is None or not beyond["advised"]:
-        return None
     way = {"warmup": "gradual", "optimizer": "sgd", "role": "arm", "zero_gamma": False}
     way["global_batch"] = beyond["linear"]["global_batch"]
     ones = {row["rule"]: row for row in rows if all(row[name] == way[name] for name in way)}
@@ -196,13 +198,14 @@ def with_either_gain(beyond: Row | None, rows: list[Row]) -> Row | None:
     if not {"linear", *(row["rule"] for row in zero)} <= set(ones):
         return None
     linear, better = ones["linear"], [ones[row["rule"]] for row in zero]
-    if not all(row["to_linear"] == "below" and preferred(row, linear) for row in better):
-        return None
+    agree = all(row["to_linear"] == "below" and preferred(row, linear) for row in better)
+    oppose = any(row["to_linear"] == "above" for row in better)
     kept = {row["kept"] for row in (*better, *zero)}
     return Row(
         linear=linear,
         choice=better[0],
         also=better[1] if better[1:] else None,
+        holds="below" if agree else "above" if oppose else None,
         kept=kept.pop() if len(kept) == 1 else None,
     )
 
