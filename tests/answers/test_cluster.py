@@ -639,7 +639,7 @@ def test_a_batch_is_named_where_the_sweep_shows_one(shape, says) -> None:
             "plain SGD) B = 256 needs 11.9% fewer than 128, ideally 50.0%: two workers reach the "
             "goal sooner only above 88.1% efficiency, at 90% 1.02× as soon; Q2's "
             "reached 83.3%, too little. Your critical batch size (here 40.1) differs: "
-            "measure the gradient noise scale (here ",
+            "measure its noise scale (here ",
         ),
         (
             {"noise_scale": math.nan, "noise_over_b_crit": math.nan},
