@@ -340,13 +340,13 @@ def scaled(of_q4: float, of_h5: float, of_s2: float) -> str:
         (
             (0.05, 0.04, 0.0),
             "Try the scaled rate, which kept S2's error up to 8 times the batch, beside the "
-            "unscaled one (the lab's two workers with b = 128: 0.2 and 0.1). Scaling helped at 16× "
+            "unscaled one (the lab's two with b = 128: 0.2 and 0.1). Scaling helped at 16× "
             "(Q4.2, from 0.1) and 4× (H5, from 0.001 with Adam) and cost accuracy at 32× (S2, zero gains, "
             "from 0.5).",
         ),
         (
             (0.05, -0.04, 0.0),
-            "rate (the lab's two workers with b = 128: 0.2 and 0.1); neither was always better. "
+            "rate (the lab's two with b = 128: 0.2 and 0.1); neither was always better. "
             "Scaling helped at 16× (Q4.2, from 0.1) and cost accuracy at 4× (H5, from 0.001 with "
             "Adam) and 32× (S2, zero gains, from 0.5).",
         ),
@@ -483,7 +483,7 @@ def test_a_study_that_was_left_out_is_not_spoken_of() -> None:
 @pytest.mark.parametrize(
     ("edits", "says"),
     [
-        ({"rule_holds": "kept"}, "(the lab's two workers with b = 128: 0.2 and 0.1)"),
+        ({"rule_holds": "kept"}, "(the lab's two with b = 128: 0.2 and 0.1)"),
         ({"rule_holds": "undecided"}, None),
         ({"rule_holds": "kept", "batch_ratio": 1.0}, None),
     ],
@@ -497,7 +497,7 @@ def test_a_start_is_the_largest_batch_that_scaling_is_shown_to_keep(edits, says)
 def test_without_a_bound_of_the_batch_the_largest_that_keeps_the_error_is_the_start() -> None:
     kept = "lab_cells", where(rule_holds="kept")
     found = page(kept, ("goal_fit", where(b_crit=math.nan)))
-    assert "(the lab's four workers with b = 512: 1.6 and 0.1)" in plain(text_of(found))
+    assert "(the lab's four with b = 512: 1.6 and 0.1)" in plain(text_of(found))
     assert not too_long(found)
 
 
@@ -747,7 +747,7 @@ def test_compare_is_for_one_configuration_on_both_machines() -> None:
     [
         (1.9, 0.05, "95.0%, enough."),
         (1.5, 0.05, "75.0%, too little."),
-        (1.76, 0.2, "88.0% (83.0 to 93.0), undecided."),
+        (1.76, 0.2, "88.0% (70.4 to 105.6), undecided."),
     ],
 )
 def test_an_efficiency_is_set_beside_what_a_sooner_goal_takes(speedup, width, rest) -> None:
