@@ -67,10 +67,10 @@ def course(way: study.Way, rates: Sequence[float], **errors: Sequence[float]) ->
 
 BASE = trained()
 BOTH_KEEP = (
-    "B = 128, 4 times the reference, scale the rate (warm-up) or leave it: either "
-    "keeps the error within 1 point of 2.10%. At 256"
+    "B = 128, 4× the reference, scale the rate (warm-up: 2.20%) or leave it (2.20%): either "
+    "keeps errors within 1 point of 2.10%. At 256"
 )
-BOTH_GAINS = BOTH_KEEP.replace(" (warm-up)", "")
+BOTH_GAINS = BOTH_KEEP.replace("warm-up: ", "")
 WARM = "There scaling takes gradual warm-up: with gains of one 3.00%"
 UNLIKE = "There gradual warm-up helps scaling with gains of one"
 FIXED_AT_ELBOW = {"rule": "fixed", "global_batch": 128}
@@ -147,9 +147,9 @@ CASES = [
                 (),
                 where(),
                 [
-                    f"{BOTH_GAINS} take the unscaled rate (kept): with gains of one 2.20%, "
-                    "not 3.00%, with zero gains 2.20%, not 5.10%. With gains of one "
-                    "scaling takes gradual warm-up (12.1% without).",
+                    f"{BOTH_GAINS} take the unscaled rate (kept): 2.20% with gains of one "
+                    "(scaled 3.00%), 2.20% with zero gains (5.10%). Scaling takes gradual warm-up "
+                    "(12.1% without, gains of one).",
                     "In short: Scaling keeps the error up to B = 128; at B = 256 the unscaled rate "
                     "does with either gain (2.20%, 2.20%; scaled 3.00%, 5.10%).",
                     "change nothing measurable at B = 128 with gradual warm-up and with the fixed "
@@ -161,9 +161,9 @@ CASES = [
                 BOTH_LESS,
                 where(),
                 [
-                    f"{BOTH_GAINS} {TAKE_EITHER} (kept): with gains of one 2.20% or 2.40%, "
-                    "not 3.00%, with zero gains 2.20% or 2.40%, not 5.10%. With "
-                    "gains of one scaling takes gradual warm-up (12.1% without)."
+                    f"{BOTH_GAINS} {TAKE_EITHER} (kept): 2.20% or 2.40% with gains of one "
+                    "(scaled 3.00%), 2.20% or 2.40% with zero gains (5.10%). Scaling takes gradual "
+                    "warm-up (12.1% without, gains of one)."
                 ],
             ),
             (
@@ -171,15 +171,15 @@ CASES = [
                 (),
                 where({"rule": "fixed", "global_batch": 256}, kept="undecided"),
                 [
-                    f"{BOTH_GAINS} take the unscaled rate (not shown to keep it): with gains of "
-                    f"one 2.20%, not"
+                    f"{BOTH_GAINS} take the unscaled rate (may raise it): 2.20% with gains of "
+                    f"one (scaled"
                 ],
             ),
             (
                 "kept or lowered",
                 (),
                 where({"rule": "fixed", "global_batch": 256}, kept="kept or lowered"),
-                [f"{BOTH_GAINS} take the unscaled rate (kept): with gains of one 2.20%, not"],
+                [f"{BOTH_GAINS} take the unscaled rate (kept): 2.20% with gains of one (scaled"],
             ),
             (
                 "kept with one gain",
@@ -187,7 +187,7 @@ CASES = [
                 where(
                     {"rule": "fixed", "global_batch": 256, "zero_gamma": False}, kept="undecided"
                 ),
-                [f"{BOTH_GAINS} take the unscaled rate: with gains of one 2.20%, not"],
+                [f"{BOTH_GAINS} take the unscaled rate: 2.20% with gains of one (scaled"],
             ),
         )
     ),
@@ -222,7 +222,7 @@ CASES = [
         "what kept the error and what lost it",
         lab=BASE,
         says=[
-            "Up to B = 256, 8 times the reference, scale linearly: that keeps the error within 1 "
+            "Up to B = 256, 8× the reference, scale linearly: that keeps the error within 1 "
             "point (unscaled: worse, 9.10%). At 32 times no rule is shown to keep it (least: "
             "31.0%, reference 2.10%). At B = 256 gradual warm-up helps with gains of one (12.1% to "
             "3.00%) and with zero gains (4.30% to 2.30%).",
@@ -259,7 +259,7 @@ CASES = [
         "the fixed rate keeps the error where the linear rule does not",
         lab=trained((study.LARGE, (5.0, 5.2, 5.1)), (study.Way(16, "fixed"), FLAT)),
         says=[
-            "Up to B = 128, 4 times the reference, the linear rule keeps the error within 1 point "
+            "Up to B = 128, 4× the reference, the linear rule keeps the error within 1 point "
             "(no unscaled rate tried). At 8 times take the unscaled rate, which keeps it (2.20%, "
             "scaled 5.10%, reference 2.10%). There gradual warm-up helps scaling with "
             "gains of one (12.1% to 3.00%); with zero gains that raises the error (4.30% to "
@@ -592,8 +592,8 @@ CASES = [
             )
         },
         says=[
-            "At B = 1024, 32 times the reference and the most that was tried, scale the rate "
-            "(warm-up, zero gains) or leave it: either keeps the error within 1 point of 2.10%. "
+            "At B = 1024, 32× the reference and the most that was tried, scale the rate "
+            "(warm-up, zero gains: 2.20%) or leave it (2.20%): either keeps errors within 1 point of 2.10%. "
             "At B = 256"
         ],
     ),
@@ -690,7 +690,7 @@ CASES = [
             )
         },
         says=[
-            "Up to B = 256, 8 times the reference, the linear rule keeps the error within 1 point "
+            "Up to B = 256, 8× the reference, the linear rule keeps the error within 1 point "
             "(unscaled: worse, 9.10%). At 32"
         ],
         never=["scale linearly"],
@@ -967,10 +967,10 @@ CASES = [
         "a linear rule that keeps the error to 32 times the batch, as on a cluster",
         lab=trained((study.Way(64), FLAT)),
         says=[
-            "Up to B = 1024, 32 times the reference and the most that was tried, scale linearly: "
+            "Up to B = 1024, 32× the reference and the most that was tried, scale linearly: "
             "that keeps the error within 1 point (2.20%, reference 2.10%; unscaled: worse, 41.0%).",
             "What came out: the linear rule kept the error up to the largest batch, B = 1024;",
-            "In short: The linear rule keeps the error up to B = 1024, 32 times the reference, the "
+            "In short: The linear rule keeps the error up to B = 1024, 32× the reference, the "
             "most that was tried.",
         ],
         never=["rate tried"],
@@ -1056,7 +1056,7 @@ CASES = [
             (
                 (5.0, 5.2, 5.1),
                 [
-                    "scale the rate (warm-up, zero gains) or leave it",
+                    "scale the rate (warm-up, zero gains: 2.20%) or leave it (2.20%)",
                     "With gains of one the linear rule raises the error at B = 128 (5.10%).",
                 ],
                 [],
@@ -1064,7 +1064,7 @@ CASES = [
             (UNSURE, ["With gains of one the linear rule is undecided at B = 128 (2.50%)."], []),
             (
                 None,
-                ["scale the rate (warm-up, zero gains) or leave it"],
+                ["scale the rate (warm-up, zero gains: 2.20%) or leave it (2.20%)"],
                 ["the linear rule keeps the error at"],
             ),
         )
@@ -1149,7 +1149,7 @@ CASES = [
         "an unscaled rate tried at a smaller batch than the largest that the linear rule keeps",
         lab=trained((study.Way(8, "fixed"), (9.0, 9.2, 9.1)), (study.Way(16, "fixed"), None)),
         says=[
-            "Up to B = 256, 8 times the reference, scale linearly: that keeps the error within 1 "
+            "Up to B = 256, 8× the reference, scale linearly: that keeps the error within 1 "
             "point (unscaled at B = 128: worse, 9.10%). At 32 times"
         ],
     ),
@@ -1364,7 +1364,7 @@ CASES = [
         lab=trained((study.LARGE, (5.0, 5.2, 5.1)), (NO_WARMUP, FLAT)),
         says=[
             "the linear rule without warm-up keeps the error; the fixed rate",
-            "Up to B = 128, 4 times the reference, the linear rule keeps the error within 1 point "
+            "Up to B = 128, 4× the reference, the linear rule keeps the error within 1 point "
             "(no unscaled rate tried). At 8 times no rule is shown",
             "256 linear gradual zero 4.00 5.10%",
             "B = 256: gradual warm-up lowers it with gains of one and raises it with zero gains; "
@@ -1527,7 +1527,7 @@ CASES = [
         "a plan of one larger batch",
         lab=planned(study.REFERENCE, study.Way(8)),
         says=[
-            "Up to B = 128, 4 times the reference and the most that was tried, the linear rule "
+            "Up to B = 128, 4× the reference and the most that was tried, the linear rule "
             "keeps the error within 1 point (2.20%, reference 2.10%; no unscaled rate tried).",
             "At B = 128 with zero gains the linear rule with gradual warm-up keeps the error.",
             "At B = 128, where an epoch has 78 updates, the least test error is 2.20%, with the li",
