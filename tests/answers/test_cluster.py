@@ -264,7 +264,9 @@ def test_a_bound_is_of_the_bytes_of_its_own_network() -> None:
 def test_one_question_alone_shows_no_order() -> None:
     found = page(gains(("Q2", 40, 3.0)))
     assert "c/(c + a)" not in text_of(found)
-    assert plain(found.sentence).startswith("Bytes alone (44.7 MB at 12.5 GB/s) leave two workers 90%")
+    assert plain(found.sentence).startswith(
+        "Bytes alone (44.7 MB at 12.5 GB/s) leave two workers 90%"
+    )
 
 
 def test_a_gain_is_of_each_batch_that_both_ran() -> None:
@@ -341,7 +343,8 @@ def scaled(of_q4: float, of_h5: float, of_s2: float) -> str:
             (0.05, 0.04, 0.0),
             "Try the scaled rate, which kept S2's error up to 8 times the batch, beside the "
             "unscaled one (the lab's two with b = 128: 0.2 and 0.1). Scaling helped at 16× "
-            "(Q4.2, from 0.1) and 4× (H5, from 0.001 with Adam) and cost accuracy at 32× (S2, zero gains, "
+            "(Q4.2, from 0.1) and 4× (H5, from 0.001 with Adam) and cost accuracy at 32× (S2, "
+            "zero gains, "
             "from 0.5).",
         ),
         (
@@ -352,7 +355,8 @@ def scaled(of_q4: float, of_h5: float, of_s2: float) -> str:
         ),
         (
             (-0.05, -0.04, -0.03),
-            "0.1). Scaling cost accuracy at 16× (Q4.2, from 0.1), 4× (H5, from 0.001 with Adam), 8× "
+            "0.1). Scaling cost accuracy at 16× (Q4.2, from 0.1), 4× (H5, from 0.001 with Adam), "
+            "8× "
             "(S2, zero gains, from 0.5) and 32× (S2, zero gains, from 0.5).",
         ),
     ],
@@ -682,16 +686,12 @@ def test_the_bound_is_of_the_momentum_that_the_lab_trains_with_where_s1_has_it()
     assert "By S1's fit (one hidden layer, momentum as the lab's) B = " in said
     assert "(here 121)" in said
     none = "goal_fit", both(renamed, where({"optimizer": "momentum"}, b_crit=math.nan))
-    assert "By S1's fit (one hidden layer, plain SGD) B = " in plain(
-        text_of(page(searches, none))
-    )
+    assert "By S1's fit (one hidden layer, plain SGD) B = " in plain(text_of(page(searches, none)))
 
 
 def test_a_bound_of_another_momentum_is_not_called_the_labs() -> None:
     leads = both(where(lead=False), where({"model": "mlp", "optimizer": "nesterov"}, lead=True))
-    assert "By S1's fit (one hidden layer) B = " in plain(
-        text_of(page(("goal_searches", leads)))
-    )
+    assert "By S1's fit (one hidden layer) B = " in plain(text_of(page(("goal_searches", leads))))
 
 
 def test_predictions_are_as_good_as_they_came_out() -> None:

@@ -91,7 +91,8 @@ CASES = [
         "perfect scaling that the slope cannot confirm",
         says=[
             "Double B up to 16, not beyond 256: it saves 46.2% of steps (ideally 50%), but "
-            "6.06% beyond 256 (three searches' medians). By the fits perfect scaling (40% saved; shown in one "
+            "6.06% beyond 256 (three searches' medians). By the fits perfect scaling (40% saved; "
+            "shown in one "
             "of three) ends at 10.0 to 30.2 and 10% gains at 161 to 483. "
             "Nesterov "
             "momentum raises the critical batch size (one hidden layer: 40.1) 3.01×. With plain "

@@ -232,7 +232,7 @@ CASES = [
             "The error is kept where the difference's interval lies within ±1 point or below, "
             "raised where",
             "in one process, whose loss averages",
-            "In short: The linear rule keeps the error up to B = 256, 8 times the reference; at 32 "
+            "In short: The linear rule keeps the error up to B = 256, 8× the reference; at 32 "
             "times nothing is shown to.",
             "hold the sampling of the 100 000 test images beside the seeds; a difference is paired",
             "The interval of an error's difference to the reference's decides. The error is kept "
@@ -593,7 +593,8 @@ CASES = [
         },
         says=[
             "At B = 1024, 32× the reference and the most that was tried, scale the rate "
-            "(warm-up, zero gains: 2.20%) or leave it (2.20%): either keeps errors within 1 point of 2.10%. "
+            "(warm-up, zero gains: 2.20%) or leave it (2.20%): either keeps errors within 1 point "
+            "of 2.10%. "
             "At B = 256"
         ],
     ),
@@ -1120,7 +1121,7 @@ CASES = [
                 f"At B = 128 the fixed rate {words}. Against gains",
                 f"{opening} no rule is shown to keep it (least: 5.10%{reference}). "
                 + ("There gradual warm-up helps with gains of one" if reference else WARM),
-                "up to B = 128, 4 times the reference; at 8 times nothing",
+                "up to B = 128, 4× the reference; at 8 times nothing",
             ],
             never=["rate tried", "no unscaled"],
         )

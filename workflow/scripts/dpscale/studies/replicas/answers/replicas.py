@@ -1,6 +1,7 @@
 """Q7: the workers' replicas and losses with and without the broadcast of buffers."""
 
 import math
+from operator import itemgetter
 
 import pandas as pd
 
@@ -63,7 +64,8 @@ def waits(inputs: Inputs) -> Row | None:
 def without_broadcast(inputs: Inputs) -> list[Row]:
     """Return the cells of Q3.1 that left the broadcast out, of the batch nearest to the replicas'.
 
-    alike: they have as many workers as the replicas.
+    alike: they have as many workers as the replicas. raised: that of the largest batch with as many
+    workers, where that is another.
     """
     rows = [row for row in inputs.rows("communication") if row["broadcast_s"] is not None]
     run = next(iter(inputs.tidy_rows("runs", study=STUDY)), None)
@@ -73,8 +75,13 @@ def without_broadcast(inputs: Inputs) -> list[Row]:
         sorted(row["per_worker_batch"] for row in rows),
         key=lambda batch: abs(math.log(batch / run["per_worker_batch"])),
     )
+    largest = {row["workers"]: row for row in sorted(rows, key=itemgetter("per_worker_batch"))}
     return [
-        row | {"alike": row["workers"] == run["workers"]}
+        row
+        | {
+            "alike": row["workers"] == run["workers"],
+            "raised": [one for one in [largest[row["workers"]]] if one is not row],
+        }
         for row in rows
         if row["per_worker_batch"] == nearest
     ]
