@@ -64,6 +64,11 @@ def facts_q2(inputs: Inputs) -> Facts:
                 if row["pace"] == "above"
             ],
             "strong_decided": any(row["pace"] != "unknown" for row in strong),
+            "fastest": max(
+                (row for row in said["lessons"] if row["loss"] and row["best_ratio"]),
+                key=operator.itemgetter("best_ratio"),
+                default=None,
+            ),
             "unsteady": unsteady_speedup(inputs, said["lessons"][0]),
         }
     references = [POCOCK, JENNISON] if looks else []
