@@ -245,7 +245,7 @@ CASES = [
             )
         },
         says=[
-            "; so are four, sharing devices (1.004×, b = 128). At b = 32 two save 3.20 s of 6.41 s and",
+            "; so are four, sharing devices (1.004×, b = 128). At b = 32 two save 3.20 s and",
             "at best 1.67× with two workers and 1.004× with four",
             "With b fixed four workers come to 1.004×, sharing devices.",
         ],
