@@ -129,7 +129,8 @@ CASES = [
         "flat at the end",
         edits=_times(9.0, 2.01, 2.0),
         says=[
-            "For speed take b = 128: larger batches shorten the epoch from 9.00 s at b = 32 to 2.01 s "
+            "For speed take b = 128: larger batches shorten the epoch from 9.00 s at b = 32 to "
+            "2.01 s "
             "there, and beyond by nothing measurable. Iterations have fixed",
             "From b = 128 on the fixed part is small beside the work on the samples, nearly "
             "the same for every batch size; throughput levels off at about 5 000 samples/s. Before",
@@ -140,7 +141,8 @@ CASES = [
         "the rise by phase",
         edits=_times(9.0, 2.0, 3.0, copy_s=[1.0, 0.5, 0.75]),
         says=[
-            "For speed take b = 128: larger batches shorten the epoch from 9.00 s at b = 32 to 2.00 s "
+            "For speed take b = 128: larger batches shorten the epoch from 9.00 s at b = 32 to "
+            "2.00 s "
             "there, and "
             "still larger ones lengthen it to 3.00 s at b = 512. Iterations have fixed",
             "Throughput peaks at b = 128 with 5 000 samples/s",

@@ -354,9 +354,7 @@ CASES = [
         says=["Of one worker's 3.48 s four save 2.61 s and add perhaps 382 ms. This"],
     ),
     Case(
-        "waiting is the cause",
-        edits=_cause("exposed"),
-        says=["add 382 ms, 214 ms of it waiting."],
+        "waiting is the cause", edits=_cause("exposed"), says=["add 382 ms, 214 ms of it waiting."]
     ),
     Case(
         "waiting is the cause, and other parts are below zero",

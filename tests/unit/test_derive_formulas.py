@@ -13,6 +13,7 @@ from dpscale.derive import formulas
         ("ring_allreduce_bytes", (44_695_848, 4), 67_043_772),
         ("ring_allreduce_bytes", (44_695_848, 1), 0),
         ("level_latency_seconds", (44_000_000, 4, 1e9), 0.011),
+        ("partly_faster", (0.5, 3.0), 1.5),  # 1 / (1/2 + 1/6)
         ("added_step_seconds", (12.0, 1.5, 2), 4.0),  # 2 * 12 / (12 + 4) = 1.5
         ("affordable_epoch_seconds", (2.0, 4, 0.5), 8.0),  # T_N = 8/4 + 2 = 4, and 8/(4*4) = 0.5
         ("affordable_hidden_seconds", (2.0, 4, 0.5), 4.0),  # T_N = 2, not 4/4, and 4/(4*2) = 0.5

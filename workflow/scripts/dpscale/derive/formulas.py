@@ -225,6 +225,14 @@ def bounded_speedup(step_s: Number, exchange_s: Number, workers: Number) -> Numb
     return workers * step_s / (step_s + exchange_s)
 
 
+def partly_faster(part_frac: Number, ratio: Number) -> Number:
+    """Return 1/(1-f+f/r): how many times as fast work is of whose time a part f gets r times so.
+
+    Amdahl, 1967: the rest takes as long as before.
+    """
+    return 1 / (1 - part_frac + part_frac / ratio)
+
+
 def added_step_seconds(step_s: Number, speedup: Number, workers: Number) -> Number:
     """Return N*s/G-s: by how much N workers' step is longer than one's, s, where they gain G.
 

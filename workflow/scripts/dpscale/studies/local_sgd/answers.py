@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from dpscale.derive.formulas import partly_faster
 from dpscale.derive.statistics import difference_together, estimate_of
 from dpscale.reporting.answer import Value
 from dpscale.reporting.inputs import Inputs, Row, has_result, named_values
@@ -54,6 +55,7 @@ def facts_s4(inputs: Inputs) -> Facts:
         facts["rightly"] = rightly(rows)
         facts["ceilings"] = ceilings(rows, made["run"]["test_samples"])
         facts["large"] = large
+        facts["scheduled"] = as_scheduled(times, large[0]) if large else []
     return Facts(missing, values(rows, differences), facts)
 
 
@@ -136,6 +138,26 @@ def synchronous_frac(arm: Row) -> float | None:
     """Return the share of an arm's steps before its local ones, each of which is a round."""
     first, steps = arm["local_from_step"], arm["steps"]
     return first / steps if first and steps else None
+
+
+def as_scheduled(times: list[Row], pair: Row) -> list[Row]:
+    """Return the predicted times with the local steps of a post-local arm, sped up in these alone.
+
+    pair: of `compared`, whose first is that arm. schedule_ratio: over synchronous steps throughout.
+    """
+    local_steps, synchronous = pair["first"]["local_steps"], pair["synchronous_frac"]
+    if synchronous is None:
+        return []
+    return [
+        row
+        | {
+            "schedule_ratio": row.speedup_ratio.model_copy(
+                update={"value": partly_faster(1 - synchronous, row["speedup_ratio"])}
+            )
+        }
+        for row in times
+        if row["local_steps"] == local_steps
+    ]
 
 
 def ceilings(rows: list[Row], images: int | None) -> dict[float, Row]:
