@@ -23,6 +23,7 @@ LINK_FORMULA = [
 
 OUTLOOK_WORKERS = (8, 64, 1024)
 SMALL_FRAC = 0.1  # of the gradients' bytes: a message that tells what they cost without bytes
+LITTLE_FRAC = 0.02  # of a step: a saving that does not pay for a compression
 CLOSE_FRAC = 0.05  # by which the fit may lie off what was measured without a word
 
 
@@ -47,6 +48,7 @@ def facts_q3_2(inputs: Inputs) -> Facts:
             "fits": fits,
             "small": small_beside(inputs, fits),
             "hooks": hooks,
+            "halved": little_saved(fits, hooks),
             "links": inputs.rows("link"),
             "looks": inputs.rows("looks"),
             "buffers": before_forward(inputs),
@@ -229,6 +231,17 @@ def hooks_of(inputs: Inputs) -> list[Row]:
         if row["step_ratio"] is not None or row["bytes_ratio"] is not None
     ]
     return sorted(rows, key=lambda row: (row["workers"], row["per_worker_batch"], row["hook"]))
+
+
+def little_saved(fits: list[Row], hooks: list[Row]) -> Value | None:
+    """Return what of a timed step half the bytes save by the fit; None where that is not little."""
+    steps = {row["workers"]: row["base_step_s"] for row in hooks if row["base_step_s"]}
+    shares = [
+        (fit | {"of_step": fit["saved_s"] / steps[fit["workers"]]}).value("of_step", "fraction")
+        for fit in fits
+        if fit["payload"] == "here" and fit["workers"] in steps
+    ]
+    return next((share for share in shares if share.value <= LITTLE_FRAC), None)
 
 
 def _values(rows: list[Row], fits: list[Row], hooks: list[Row]) -> dict[str, Value]:
