@@ -754,6 +754,22 @@ def test_half_an_epoch_of_one_worker_moves_half_of_it_to_contention() -> None:
     assert sum(found.values()) == pytest.approx(sum(shares.values()))
 
 
+def _assigned(kept: tuple[str | None, str | None]) -> list[Row]:
+    """Epochs with the assignment's batch, and what two and four workers keep of the accuracy."""
+    epochs = ((1, 1.2), (2, 0.9), (4, 1.0))
+    return [
+        Row(
+            workers=workers,
+            per_worker_batch=512,
+            epoch_s=epoch_s,
+            runs="",
+            accuracy_kept=one,
+            pace="above",
+        )
+        for (workers, epoch_s), one in zip(epochs, (None, *kept), strict=True)
+    ]
+
+
 def test_epochs_with_the_assignments_batch_stand_beside_those_with_twice_the_batch() -> None:
     question = questions()["H4"]
     case = next(case for case in CASES if str(case).startswith("twice the batch on four is"))
@@ -774,23 +790,40 @@ def test_epochs_with_the_assignments_batch_stand_beside_those_with_twice_the_bat
         ),
         (("open", "unknown"), f"; with b = 512 (H3){listed}."),
     ):
-        facts.said["assigned"] = [
-            Row(
-                workers=workers,
-                per_worker_batch=512,
-                epoch_s=epoch_s,
-                runs="",
-                accuracy_kept=one,
-                pace="above",
-            )
-            for (workers, epoch_s), one in zip(
-                ((1, 1.2), (2, 0.9), (4, 1.0)), (None, *kept), strict=True
-            )
-        ]
+        facts.said["assigned"] = _assigned(kept)
         facts.said["soonest"] = _soonest(facts.said["assigned"], facts.said["tried"])
         said = plain(text_of(question.worded(facts)))
         assert f": 2.30 s an epoch{words}" in said
         assert "By H1" not in said
+
+
+def test_the_advice_stands_with_the_loss_that_it_escapes() -> None:
+    """Where workers with a device each and those that share one lose most by the same part."""
+    question = questions()["H4"]
+    case = next(
+        case
+        for case in CASES
+        if str(case).startswith("four share devices that two do not, waiting with both")
+    )
+    facts = case.facts(question)
+    for kept, words in (
+        (
+            ("loses", "loses"),
+            ": take one with b = 512. An epoch then takes 1.20 s (H3), not 8.00 s; two workers "
+            "take "
+            "900 ms (less accurate) and four 1.00 s (less accurate).",
+        ),
+        (
+            ("open", "keeps"),
+            ": take two with b = 512. An epoch then takes 900 ms (H3), not 4.80 s, with no "
+            "measurable loss of accuracy; one worker takes 1.20 s and four 1.00 s.",
+        ),
+    ):
+        facts.said["assigned"] = _assigned(kept)
+        facts.said["soonest"] = _soonest(facts.said["assigned"], facts.said["tried"])
+        said = plain(text_of(question.worded(facts)))
+        assert words in said
+        assert "With four workers b = 256 is 1.25× as fast as 128." in said
 
 
 def test_workers_that_are_not_measurably_faster_are_not_advised() -> None:

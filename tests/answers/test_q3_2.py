@@ -222,7 +222,7 @@ CASES = [
         },
         says=[  # 1.33 ms of 200 ms
             "Would fewer bytes help? Hardly, by the fit: half of them save 0.667% of a step; "
-            "measured, it is undecided. At N = 2, b = 32 a step takes",
+            "measured, it is undecided. At N = 2, b = 32 a step takes"
         ],
     ),
     Case(
