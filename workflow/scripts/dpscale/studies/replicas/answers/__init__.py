@@ -28,6 +28,7 @@ QUESTIONS = [
         # A side of two ranges over the seeds, of the arms or of the epochs.
         vocabulary=dict.fromkeys(("drifts", "side"), "replicas.to_broadcast")
         | words("arm", replicas.ARMS)
-        | words("identical", (True, False)),
+        | words("identical", (True, False))
+        | {"broadcast_side": "communication.broadcast_side"},
     ),
 ]
