@@ -106,7 +106,7 @@ CASES = [
             "share a device",
             "differs from the formula for FSDP2 (by 33.3%) and FSDP2 without resharding (by 50.0%)",
             "without resharding (by 50.0%): the cause is gloo, whose reduce-scatter is an "
-            "all-reduce of which workers keep parts, twice a ring's bytes. The",
+            "all-reduce of which workers keep parts, twice a ring's bytes.",
             "count the same, but for up to 0.400% of headers",
             "all others compute what DDP does: losses of the first three steps differ by at most "
             "4.44 × 10⁻⁷ of themselves, parameters 2.00 × 10⁻⁷ of the largest, which rounding "

@@ -145,7 +145,7 @@ CASES = [
             "Perfect sharing would leave the worker-seconds (predicted time to the goal times "
             "workers) the same; two workers spend 2.61× those of one. That is a product: with the "
             "same batch a worker 1.88× for communication and 1.39× for the samples that larger "
-            "batches add. Trained",
+            "batches add. ",
             "the next number's own best batch. 1 2 2.61× (2.19 to 3.10) the same batch a worker "
             "1.39× (1.17 to 1.65) 1.00× 1.00× (0.97 to 1.03) 1.88× (1.82 to 1.93) 1.00× 2 4 1.46×",
             "Trained, the advised setting took 85.0 steps of 2.28 ms; predicted were 85.0 of 2.28",
@@ -366,7 +366,7 @@ CASES = [
         edits={"doublings": where(footing="global_batch", retuned_ratio=1.0)},
         says=[
             "two workers spend 1.04× those of one. All of that is, with the same global batch (B = "
-            "16), for the samples that larger batches add. Trained"
+            "16), for the samples that larger batches add. "
         ],
         never=["a product"],
     ),
@@ -497,7 +497,7 @@ CASES = [
             f"predictions: {words}",
             lab=lab,
             edits={"goal_trainings": both(*edits)},
-            says=[f"were 85.0 of 2.28 ms. {words}. The network"],
+            says=["were 85.0 of 2.28 ms.", f"{words}. The network"],
         )
         for words, *edits in (
             ("All six predicted times hold within a factor of 2", where()),
@@ -517,7 +517,7 @@ CASES = [
         edits={
             "goal_trainings": both(where(holds=None), where({"advised": True}, holds="undecided"))
         },
-        says=["of 2.28 ms. The predicted time is undecided. The network"],
+        says=["of 2.28 ms.", "The predicted time is undecided. The network"],
     ),
     Case(
         "more workers than those advised were trained, and took longer",
@@ -857,7 +857,7 @@ CASES = [
         says=[
             "two take 1.43× as long to the goal (trained 1.43×), four",
             "1.46× for the samples that larger batches add, 1.40× for DDP's wrapper and workers "
-            "that slow each other down (not separated) and 1.40× for communication. Trained",
+            "that slow each other down (not separated) and 1.40× for communication. ",
         ],
         never=["mostly by"],
     ),

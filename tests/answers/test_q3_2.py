@@ -79,7 +79,7 @@ AS_MEASURED = Case(
         "By the fit half the bytes save 49.6% of an all-reduce at N = 2 (1.33 ms of 19.7 ms a "
         "step) and 49.3% at N = 4 (of the lab's 49.9% to 50.0%). A",
         "At N = 2 and 4 the fitted rate is 93.",  # 93.75%, to either side
-        "% of plain TCP's. Would",
+        "% of plain TCP's.",
         "fast 450 GB/s 5.00 µs",
         "Bytes over the exposed time of Q3.1 would be no bandwidth",
         "A step is faster with bf16; slower with fp16; not measurably different with PowerSGD. "
@@ -140,7 +140,7 @@ CASES = [
         Case(
             f"a fitted rate of {rate:g}, give or take {width:g}",
             edits={"link": where(**around("beta_bytes_per_s", rate, width))},
-            says=[f"At N = 2 and 4 the fitted rate {words}. Would"],
+            says=[f"At N = 2 and 4 the fitted rate {words}."],
         )
         for rate, width, words in (
             (0.8e9, 0.01, "is 50.0% of plain TCP's"),
@@ -154,7 +154,7 @@ CASES = [
         edits={"link": where({"workers": 4}, **around("beta_bytes_per_s", 1.6e9))},
         says=[
             "At N = 2 the fitted rate is 93.",
-            "% of plain TCP's; at N = 4 it does not measurably differ from plain TCP's. Would",
+            "% of plain TCP's; at N = 4 it does not measurably differ from plain TCP's.",
         ],
     ),
     Case(

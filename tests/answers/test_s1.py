@@ -120,7 +120,7 @@ CASES = [
             "Each doubling of B saved 40.5% to 51.1% of steps up to 64, at most 26.7% beyond (one "
             "hidden layer, plain SGD). A fit",
             "3.00× (2.76 to 3.27). The smallest batches scale perfectly. By the fit perfect "
-            "scaling (40% saved) ends at B = 25.1, maximal data parallelism (10%) begins at 402. "
+            "scaling (40% saved) ends at B = 25.1, maximal data parallelism (10%) begins at 402. ",
             "Savings above",
             "steps fall in proportion (slope −1 within 0.2). By one through the four largest "
             "steps still fall (slope below −0.2) in one of two searches; in one it is undecided "
@@ -141,7 +141,8 @@ CASES = [
             },
             says=[
                 "of steps up to 8, none beyond 16 (one hidden layer, plain SGD). A fit",
-                f"From 8 to 16 each doubling saved 16.7%. {words}",
+                "From 8 to 16 each doubling saved 16.7%.",
+                words,
             ],
             never=never,
         )
@@ -151,7 +152,7 @@ CASES = [
                 0.01,
                 0.01,
                 "Savings above 50%, the ideal, lie beyond the scatter of the seeds (at most 62.5% "
-                "(62.0 to 63.0), from 4 to 8). With plain SGD B = 2",
+                "(62.0 to 63.0), from 4 to 8).",
                 ["within the scatter"],
             ),
             (
@@ -167,7 +168,7 @@ CASES = [
                 0.9,
                 "Savings above 50%, the ideal, lie within the scatter of the seeds (at most 62.5% "
                 "(28.7 to 96.3), from 4 to 8); others lie beyond the scatter of the seeds (at most "
-                "60.0% (59.4 to 60.6), from 2 to 4). With",
+                "60.0% (59.4 to 60.6), from 2 to 4).",
                 [],
             ),
             ("without intervals", NAN, NAN, "With plain SGD B = 2 reach", ["the ideal, lie"]),
@@ -437,7 +438,7 @@ CASES = [
         lab=searched(sgd=400.0),
         says=[
             "The smallest batches scale perfectly. By the fit perfect scaling (40% saved) ends at "
-            "B = 101. Savings"
+            "B = 101."
         ],
         never=["maximal data parallelism"],
     ),

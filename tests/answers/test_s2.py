@@ -213,8 +213,9 @@ CASES = [
         lab=trained(*ALL_LESS, (study.Way(16, "fixed", zero_gamma=False), (6.0, 6.2, 6.1))),
         says=[
             f"{RISES}the unscaled rate keeps it (2.20%). {WARM}",
-            "With gains of one the linear rule keeps the error at B = 128 (2.30%). At B = 256 the "
-            "unscaled rate errs more than scaling with them (6.10%, scaled 3.00%).",
+            "With gains of one the linear rule keeps the error at B = 128 (2.30%).",
+            "At B = 256 the unscaled rate errs more than scaling with gains of one (6.10%, scaled "
+            "3.00%).",
         ],
         never=["; take the", "either gain", "less that of the linear rule is"],
     ),
@@ -1173,7 +1174,7 @@ CASES = [
         lab=BASE,
         edits={"lr_scaling_curves": WARMED_UP},
         says=[
-            "At B = 256 a warm-up takes 96 of 156 updates. Gradual",
+            "At B = 256 a warm-up takes 96 of 156 updates.",
             "fewer updates; the rate falls to 10% of its highest in epoch 3 and to 1% in epoch 4. "
             "A warm-up takes 2.47 epochs. Weights",
         ],
@@ -1200,7 +1201,7 @@ CASES = [
             f"the end of a constant warm-up, after which the training error is {after}",
             lab=BASE,
             edits={"lr_scaling_curves": course(CONSTANT, JUMP, train=(0.7, 0.33, 0.5, after))},
-            says=[f"Where a constant warm-up with zero gains ends, the rate {words}. Gradual"],
+            says=[f"Where a constant warm-up with zero gains ends, the rate {words}."],
         )
         for after, words in (
             (
@@ -1276,7 +1277,8 @@ CASES = [
         says=[
             "At B = 1024, where an epoch has nine updates, LARS (You et al., 2017) with the rate 2 "
             "ends at 6.10%, lower than the 61.0% of the linear rule (unscaled: 41.0%); it does not "
-            "keep the error. Its rate is the lowest of two tried, chosen on validation data; that "
+            "keep the error. Of",
+            "The rate of LARS is the lowest of two tried, chosen on validation data; that "
             "of the linear rule was not searched.",
             "0.5, gives a validation error of 1.10%; 1.60% with 0.25, over three seeds. The lowest "
             "is that of 0.5, which chance may have decided: how far validation images err is "
@@ -1439,7 +1441,7 @@ CASES = [
                 {"optimizer": "lars"}, kept="undecided", linear_difference_frac_low=NAN
             )
         },
-        says=["ends at 6.10% (unscaled: 41.0%). Its"],
+        says=["ends at 6.10% (unscaled: 41.0%). Of"],
         never=["it keeps"],
     ),
     Case(

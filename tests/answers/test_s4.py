@@ -393,7 +393,8 @@ CASES = [
             "+1.07) with clean labels and +0.00 (−1.69 to +1.69) with 20% wrong. Choose it for its",
             "with 20% wrong labels one arm is, A3, huge mini-batch, by 3.00 points (0.20 to 4.54), "
             "at 95.0% (92.3 to 97.6): one of 14 comparisons, of which chance alone decides about "
-            "0.7. With 20% wrong labels A1, small mini-batch, fits 99.0% of",
+            "0.7.",
+            "With 20% wrong labels A1, small mini-batch, fits 99.0% of",
         ],
         never=["is better with", "no smaller differences"],
     ),
