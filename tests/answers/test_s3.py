@@ -687,7 +687,7 @@ test_what_s3_says = says("S3", CASES)
 )
 def test_what_is_left_out_breaks_no_paragraph(edits) -> None:
     answer = questions()["S3"](Case("", edits=edits).inputs)
-    assert (len(answer.paragraphs), len(answer.method)) == (4, 6)
+    assert (len(answer.paragraphs), len(answer.method)) == (3, 6)
 
 
 def test_captions_say_what_the_figures_show() -> None:
