@@ -236,12 +236,13 @@ def hooks_of(inputs: Inputs) -> list[Row]:
 def little_saved(fits: list[Row], hooks: list[Row]) -> Value | None:
     """Return what of a timed step half the bytes save by the fit; None where that is not little."""
     steps = {row["workers"]: row["base_step_s"] for row in hooks if row["base_step_s"]}
-    shares = [
-        (fit | {"of_step": fit["saved_s"] / steps[fit["workers"]]}).value("of_step", "fraction")
+    timed = [
+        fit | {"of_step": fit["saved_s"] / steps[fit["workers"]]}
         for fit in fits
         if fit["payload"] == "here" and fit["workers"] in steps
     ]
-    return next((share for share in shares if share.value <= LITTLE_FRAC), None)
+    little = (fit for fit in timed if fit["of_step"] <= LITTLE_FRAC)
+    return next((fit.value("of_step", "fraction") for fit in little), None)
 
 
 def _values(rows: list[Row], fits: list[Row], hooks: list[Row]) -> dict[str, Value]:
