@@ -46,7 +46,7 @@ def facts_s1(inputs: Inputs) -> Facts:
     ]
     lead = next((row for row in fits if row["lead"]), None)
     leading = [row for row in rows if lead and row["runs"] == lead["runs"]]
-    savings = saved(leading)
+    savings = saved(doubled(leading))
     verdicts = [row | {"status": row["reason"]} for row in inputs.rows("published_steps_to_goal")]
     contrasts = [
         row | {name: row.value(name, "ratio") for name in ("b_crit_ratio", "small_steps_ratio")}
@@ -58,7 +58,8 @@ def facts_s1(inputs: Inputs) -> Facts:
         "verdicts": verdicts,
         "lead": lead,
         "saved": savings,
-        "saved_everywhere": saved_everywhere(rows, savings),
+        "saved_everywhere": saved(doubled_by_all(rows)),
+        "searches": len({row["runs"] for row in rows}),
         "beyond_ideal": beyond_ideal(leading),
         "samples": samples(leading),
         "batches": {model: batches(own) for model, own in by(rows, "model")},
@@ -109,13 +110,13 @@ def noise_along(rows: Sequence[Row]) -> dict[str, list[Value]]:
     }
 
 
-def saved(search: Sequence[Row]) -> list[Row]:
-    """Return what doublings of the batch save of the steps of a search, without its fit.
+def saved(doublings: Sequence[Row]) -> list[Row]:
+    """Return what doublings of the batch save of the steps, in three groups.
 
     Neighbours as one row: at the smallest batches those that save as much as perfect scaling has
-    to, at the largest those that hardly save any, and those between. From `small` to `large`.
+    to, at the largest those that hardly save any, and those between. From `small` to `large`; regime:
+    which of these they are.
     """
-    doublings = doubled(search)
     much = list(takewhile(lambda row: row["saved_frac"].value >= RULES["perfect_saved"], doublings))
     rest = doublings[len(much) :]
     little = list(
@@ -123,28 +124,25 @@ def saved(search: Sequence[Row]) -> list[Row]:
     )
     between = rest[: len(rest) - len(little)]
     return [
-        Row(small=own[0]["small"], large=own[-1]["large"], saved=[row["saved_frac"] for row in own])
-        for own in (much, between, little[::-1])
+        Row(
+            regime=regime,
+            small=own[0]["small"],
+            large=own[-1]["large"],
+            saved=[row["saved_frac"] for row in own],
+        )
+        for regime, own in (("much", much), ("between", between), ("little", little[::-1]))
         if own
     ]
 
 
-def saved_everywhere(rows: Sequence[Row], leading: Sequence[Row]) -> Row | None:
-    """Return what a doubling saves in all searches up to, and beyond, where those of one lead.
-
-    leading: of `saved`. at_small, at_large: the medians of the savings at its smallest and its
-    largest batches; None for one search alone, or where it has no two such ends.
-    """
-    searches = [own for _, own in by(rows, "runs")]
-    if len(searches) < 2 or len(leading) < 2:
-        return None
-    every = [row for own in searches for row in doubled(own)]
-    first, last = leading[0]["large"], leading[-1]["small"]
-    return Row(
-        searches=len(searches),
-        at_small=median([row["saved_frac"] for row in every if row["large"] <= first]),
-        at_large=median([row["saved_frac"] for row in every if row["small"] >= last]),
-    )
+def doubled_by_all(rows: Sequence[Row]) -> list[Row]:
+    """Return the median over several searches of what each doubling that all of them have saves."""
+    searches = [doubled(own) for _, own in by(rows, "runs")]
+    return [
+        own[0] | {"saved_frac": median([row["saved_frac"] for row in own])}
+        for _, own in by([row for search in searches for row in search], "small")
+        if len(own) == len(searches) > 1
+    ]
 
 
 def median(shares: Sequence[Value]) -> Value:
@@ -240,6 +238,8 @@ QUESTIONS = [
             r"B_{\text{simple}} = \frac{\operatorname{tr} \Sigma}{|G|^2}",
         ],
         references=[SHALLUE, MCCANDLISH, BOUSQUET],
-        vocabulary=words("end", ("small", "large")) | words("contrast", ("optimizer", "model")),
+        vocabulary=words("end", ("small", "large"))
+        | words("contrast", ("optimizer", "model"))
+        | words("regime", ("much", "between", "little")),
     )
 ]
