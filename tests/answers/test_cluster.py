@@ -33,8 +33,8 @@ def test_what_is_of_the_machine_does_not_carry_over() -> None:
     found = page()
     said = plain(text_of(found))
     assert (
-        "Bytes alone (44.7 MB at 12.5 GB/s) leave two 90% efficient from steps of 32.2 ms (3.22 "
-        "ms if all are hidden)."
+        "With the lab's 44.7 MB at 12.5 GB/s, 90% efficiency takes steps of 32.2 ms if nothing "
+        "overlaps, 3.22 ms if all does."
     ) in said
     assert "times do not." in said
     assert not too_long(found)
@@ -46,12 +46,12 @@ def test_what_is_of_the_machine_does_not_carry_over() -> None:
         # B = 256 in place of 128: (1 + 400 / 256) / (1 + 400 / 128) = 0.621 of the steps.
         (
             400.0,
-            "needs 37.9% fewer than 128, ideally 50.0%: two workers reach the goal sooner "
+            "needs 37.9% fewer than 128, ideally 50.0%: two workers that double it reach the goal sooner "
             "only above 62.1% efficiency, at 90% 1.45× as soon; Q2's reached 83.3%, "
             "too little. Your critical batch size (here 400) differs",
         ),
         # 0.971 of the steps, at 90% of the pace.
-        (8.0, "two workers reach the goal later than one even at 90% efficiency (0.927×). Your"),
+        (8.0, "two workers that double it reach the goal later than one even at 90% efficiency (0.927×). Your"),
     ],
 )
 def test_an_efficiency_is_worth_what_its_batch_saves_in_steps(b_crit: float, says: str) -> None:
@@ -112,15 +112,16 @@ def gains(*cells: tuple[Any, ...]) -> Any:
 LONGER = (
     "Why a long step: four workers gain 4 c/(c + a), c being one worker's step and a what they add."
 )
-LAW = "More workers gain only where one worker's step is long: four "
+LAW = "More workers gain where one worker's step is long: four "
 
 
 def test_workers_gain_where_a_step_is_long_if_the_data_say_so() -> None:
     found = page(gains(("Q2", 40, 3.0), ("H3", 6, 1.0), ("E2", 1, 0.5)))
     assert plain(found.sentence).startswith(
         LAW + "gained 3.00× on steps of 40.0 ms (Q2), gained nothing measurable, 1.00×, on 6.00 ms "
-        "(H3's steps) and ran at 0.500× on 1.00 ms (E2). Bytes alone (44.7 MB at "
-        "12.5 GB/s) leave two 90% efficient from steps of 32.2 ms (3.22 ms if all are hidden)."
+        "(H3's steps) and ran at 0.500× on 1.00 ms (E2). With the lab's 44.7 MB "
+        "at 12.5 GB/s, 90% efficiency takes steps of 32.2 ms if nothing overlaps, 3.22 ms if all "
+        "does."
     )
     assert found.weight == pytest.approx(2.7)  # the gain's lower end
     assert "hold on any machine; times do not." in plain(text_of(found))
@@ -265,7 +266,7 @@ def test_one_question_alone_shows_no_order() -> None:
     found = page(gains(("Q2", 40, 3.0)))
     assert "c/(c + a)" not in text_of(found)
     assert plain(found.sentence).startswith(
-        "Bytes alone (44.7 MB at 12.5 GB/s) leave two workers 90%"
+        "With the lab's 44.7 MB at 12.5 GB/s, 90% efficiency of two workers takes"
     )
 
 
@@ -640,8 +641,8 @@ def test_a_batch_is_named_where_the_sweep_shows_one(shape, says) -> None:
             {},
             # 1 - (1 + 40.1 / 256) / (1 + 40.1 / 128) of the steps.
             "A larger global batch saves ever fewer steps. By S1's fit (one hidden layer, "
-            "plain SGD) B = 256 needs 11.9% fewer than 128, ideally 50.0%: two workers reach the "
-            "goal sooner only above 88.1% efficiency, at 90% 1.02× as soon; Q2's "
+            "plain SGD) B = 256 needs 11.9% fewer than 128, ideally 50.0%: two workers that double it "
+            "reach the goal sooner only above 88.1% efficiency, at 90% 1.02× as soon; Q2's "
             "reached 83.3%, too little. Your critical batch size (here 40.1) differs: "
             "measure its noise scale (here ",
         ),
@@ -695,11 +696,11 @@ def test_a_bound_of_another_momentum_is_not_called_the_labs() -> None:
 
 
 def test_predictions_are_as_good_as_they_came_out() -> None:
-    lines = "Predictions for more workers missed a step by up to 11.6% (Q3.1)"
+    lines = "Predictions for more workers missed a step by up to 11.6% (Q3.1: too short)"
     found = page(("step_prediction", without_rows))
     assert lines + "." in plain(text_of(found))
     farther = "step_prediction", where({"workers": 4}, error_frac=-0.442)
-    assert lines + " and 44.2% (E2)." in plain(text_of(page(farther)))
+    assert lines + " and 44.2% (E2: too short)." in plain(text_of(page(farther)))
     untried = page(("prediction", without_rows), ("step_prediction", without_rows))
     assert "Predictions for" not in text_of(untried)
 
