@@ -51,7 +51,10 @@ def test_what_is_of_the_machine_does_not_carry_over() -> None:
             "too little. Your critical batch size (here 400) differs",
         ),
         # 0.971 of the steps, at 90% of the pace.
-        (8.0, "two workers that double it reach the goal later than one even at 90% efficiency (0.927×). Your"),
+        (
+            8.0,
+            "two workers that double it reach the goal later than one even at 90% efficiency (0.927×). Your",
+        ),
     ],
 )
 def test_an_efficiency_is_worth_what_its_batch_saves_in_steps(b_crit: float, says: str) -> None:

@@ -185,28 +185,26 @@ def beyond(elbow: Row, rules: Mapping[tuple[str, int], Row]) -> Row | None:
 
 
 def with_gains_of_one(beyond: Row, rows: list[Row]) -> Row | None:
-    """Return what the rules that `beyond` advises do there with gains of one; None if not trained.
+    """Return what the choice of `beyond` does there with gains of one; None if not trained.
 
-    linear, choice, also: as there. holds: where the errors of all of these lie of that of the
-    linear rule: below, by validation data too, above, where that of any does, or neither. kept:
-    what these do with either gain, if that is the same.
+    linear, choice: as there. holds: where the error of this lies of that of the linear rule: below,
+    by validation data too, above, or neither. kept: what it does with either gain, if that is the
+    same; raises: whether with either its error measurably lies above the reference's.
     """
     way = {"warmup": "gradual", "optimizer": "sgd", "role": "arm", "zero_gamma": False}
     way["global_batch"] = beyond["linear"]["global_batch"]
     ones = {row["rule"]: row for row in rows if all(row[name] == way[name] for name in way)}
-    zero = [row for row in (beyond["choice"], beyond["also"]) if row]
-    if not {"linear", *(row["rule"] for row in zero)} <= set(ones):
+    zero = beyond["choice"]
+    if not {"linear", zero["rule"]} <= set(ones):
         return None
-    linear, better = ones["linear"], [ones[row["rule"]] for row in zero]
-    agree = all(row["to_linear"] == "below" and preferred(row, linear) for row in better)
-    oppose = any(row["to_linear"] == "above" for row in better)
-    kept = {row["kept"] for row in (*better, *zero)}
+    linear, choice = ones["linear"], ones[zero["rule"]]
+    agrees = choice["to_linear"] == "below" and preferred(choice, linear)
     return Row(
         linear=linear,
-        choice=better[0],
-        also=better[1] if better[1:] else None,
-        holds="below" if agree else "above" if oppose else None,
-        kept=kept.pop() if len(kept) == 1 else None,
+        choice=choice,
+        holds="below" if agrees else "above" if choice["to_linear"] == "above" else None,
+        kept=choice["kept"] if choice["kept"] == zero["kept"] else None,
+        raises=any((row["difference_frac_low"] or 0) > 0 for row in (choice, zero)),
     )
 
 
