@@ -46,14 +46,16 @@ def test_what_is_of_the_machine_does_not_carry_over() -> None:
         # B = 256 in place of 128: (1 + 400 / 256) / (1 + 400 / 128) = 0.621 of the steps.
         (
             400.0,
-            "needs 37.9% fewer than 128, ideally 50.0%: two workers that double it reach the goal sooner "
+            "needs 37.9% fewer than 128, ideally 50.0%: two workers that double it reach the goal "
+            "sooner "
             "only above 62.1% efficiency, at 90% 1.45× as soon; Q2's reached 83.3%, "
             "too little. Your critical batch size (here 400) differs",
         ),
         # 0.971 of the steps, at 90% of the pace.
         (
             8.0,
-            "two workers that double it reach the goal later than one even at 90% efficiency (0.927×). Your",
+            "two workers that double it reach the goal later than one even at 90% efficiency "
+            "(0.927×). Your",
         ),
     ],
 )
@@ -644,7 +646,8 @@ def test_a_batch_is_named_where_the_sweep_shows_one(shape, says) -> None:
             {},
             # 1 - (1 + 40.1 / 256) / (1 + 40.1 / 128) of the steps.
             "A larger global batch saves ever fewer steps. By S1's fit (one hidden layer, "
-            "plain SGD) B = 256 needs 11.9% fewer than 128, ideally 50.0%: two workers that double it "
+            "plain SGD) B = 256 needs 11.9% fewer than 128, ideally 50.0%: two workers that "
+            "double it "
             "reach the goal sooner only above 88.1% efficiency, at 90% 1.02× as soon; Q2's "
             "reached 83.3%, too little. Your critical batch size (here 40.1) differs: "
             "measure its noise scale (here ",

@@ -90,8 +90,10 @@ CASES = [
     Case(
         "perfect scaling that the slope cannot confirm",
         says=[
-            "Double B freely up to 16: each doubling saves 43.6% to 49.9% of steps (ideally 50%), up "
-            "to 256 15.0% to 33.9%, beyond at most 6.06% (three searches' medians). Fits end perfect scaling (40% saved) at 10.0 to 30.2 and 10% gains at 161 to 483. "
+            "Double B freely up to 16: each doubling saves 43.6% to 49.9% of steps (ideally 50%), "
+            "up "
+            "to 256 15.0% to 33.9%, beyond at most 6.06% (three searches' medians). Fits end "
+            "perfect scaling (40% saved) at 10.0 to 30.2 and 10% gains at 161 to 483. "
             "Nesterov "
             "momentum raises the critical batch size (one hidden layer: 40.1) 3.01×. With plain "
             "SGD (one hidden layer) perfect scaling ends at B = 10.0 (40% saved), maximal data "

@@ -230,7 +230,8 @@ CASES = [
                 ),
             },
             says=[
-                f"communication at no measurable difference in test accuracy: +0.00 points with clean labels and +0.00 with 20% wrong. Local SGD "
+                f"communication at no measurable difference in test accuracy: +0.00 points with "
+                f"clean labels and +0.00 with 20% wrong. Local SGD "
                 f"saves 75.0% but {words}. Half the"
             ],
             never=["Choose it for", "(local SGD"],
