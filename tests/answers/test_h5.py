@@ -183,8 +183,8 @@ CASES = [
         )
         | {"assignment_assigned": apart(-0.05, -0.01, 0.91, workers=4)},
         says=[
-            "no measurable loss against one worker's 95.0% (up to 3.00 points may hide). The fixed "
-            "rate (92.0%) loses 3.00 points; with b = 128 N times the rate loses accuracy too "
+            "no measurable loss against one worker's 95.0%. The fixed rate (92.0%) loses 3.00 "
+            "points; with b = 128 N times the rate loses accuracy too "
             "(91.0%, H3). On two"
         ],
     ),

@@ -148,7 +148,7 @@ CASES = [
                     where({"workers": 2, "per_worker_batch": 512}, **_ends(*ends)),
                 )
             },
-            says=[f"averaging them for tests: an epoch saves 300 ms at b = 32, {said} at 512."],
+            says=[f"testing with one set: an epoch saves 300 ms at b = 32, {said} at 512."],
         )
         for said, ends in (
             ("200 ms", (0.2, 0.1, 0.3)),
