@@ -71,7 +71,8 @@ CASES = [
             **with_assigned(n2=two, n4=four),
             says=[
                 "With b = 32 four workers train 2.51× as fast as one, scaling efficiency 62.9%; "
-                f"two are 1.60× as fast as one. At the assignment's 128 (epochs) {words}. Test "
+                f"two are 1.60× as fast as one. In epochs with the assignment's b = 128 {words}. "
+                f"Test "
                 f"accuracy is",
                 "With the assignment's b = 128 epochs were timed, without evaluations; the scaling "
                 "efficiency is 83.3% with two workers and 69.4% with four. Trained with it, "
@@ -131,8 +132,8 @@ CASES = [
             },
             says=[
                 "With b = 32 four workers, sharing devices, take longer than one (0.459× as fast), "
-                "scaling efficiency 11.5%; two are slower (0.680×). At the assignment's 128 "
-                f"(epochs) {words}. Test accuracy shows no measurable loss{kept}.",
+                "scaling efficiency 11.5%; two are slower (0.680×). In epochs with the "
+                f"assignment's b = 128 {words}. Test accuracy shows no measurable loss{kept}.",
                 (
                     "Their test accuracy with it was not measured."
                     if "each may" in kept
@@ -152,8 +153,7 @@ CASES = [
             ),
             (
                 where({"workers": 2}, **OPEN),
-                " with 32 (95.0%, 94.0% and 93.0%; over a point may hide); with 128 four lose it "
-                "(92.8%)",
+                " with b = 32 (95.0%, 94.0% and 93.0%); with 128 four lose accuracy (92.8%)",
             ),
             (
                 where(test_accuracy_frac=NAN),
@@ -188,8 +188,8 @@ CASES = [
         },
         says=[
             "With b = 32 four workers, sharing devices, do not train measurably faster than one "
-            "(1.00×), scaling efficiency 25.0%; two likewise (1.00×). At the assignment's 128 "
-            "(epochs) two and four are not measurably faster (1.10× and 1.10×). Test"
+            "(1.00×), scaling efficiency 25.0%; two likewise (1.00×). In epochs with the "
+            "assignment's b = 128 two and four are not measurably faster (1.10× and 1.10×). Test"
         ],
     ),
     Case(
