@@ -71,7 +71,7 @@ CASES = [
             **with_assigned(n2=two, n4=four),
             says=[
                 "With b = 32 four workers train 2.51× as fast as one, scaling efficiency 62.9%; "
-                f"two are 1.60× as fast as one. In epochs with the assignment's b = 128 {words}. "
+                f"two are 1.60× as fast as one. In epochs with b = 128 {words}. "
                 f"Test "
                 f"accuracy is",
                 "With the assignment's b = 128 epochs were timed, without evaluations; the scaling "
@@ -132,8 +132,8 @@ CASES = [
             },
             says=[
                 "With b = 32 four workers, sharing devices, take longer than one (0.459× as fast), "
-                "scaling efficiency 11.5%; two are slower (0.680×). In epochs with the "
-                f"assignment's b = 128 {words}. Test accuracy shows no measurable loss{kept}.",
+                "scaling efficiency 11.5%; two are slower (0.680×). In epochs with "
+                f"b = 128 {words}. Test accuracy shows no measurable loss{kept}.",
                 (
                     "Their test accuracy with it was not measured."
                     if "each may" in kept
@@ -188,8 +188,8 @@ CASES = [
         },
         says=[
             "With b = 32 four workers, sharing devices, do not train measurably faster than one "
-            "(1.00×), scaling efficiency 25.0%; two likewise (1.00×). In epochs with the "
-            "assignment's b = 128 two and four are not measurably faster (1.10× and 1.10×). Test"
+            "(1.00×), scaling efficiency 25.0%; two likewise (1.00×). In epochs with "
+            "b = 128 two and four are not measurably faster (1.10× and 1.10×). Test"
         ],
     ),
     Case(
