@@ -157,7 +157,7 @@ CASES = [
             ),
             (
                 where(test_accuracy_frac=NAN),
-                ": 95.0% with one worker, 94.0% with two and 93.0% with four (each may hide over a "
+                ": 95.0% with one worker, 94.0% with two and 93.0% with four (each may hide a "
                 "point)",
             ),
         )
