@@ -114,8 +114,8 @@ def saved(doublings: Sequence[Row]) -> list[Row]:
     """Return what doublings of the batch save of the steps, in three groups.
 
     Neighbours as one row: at the smallest batches those that save as much as perfect scaling has
-    to, at the largest those that hardly save any, and those between. From `small` to `large`; regime:
-    which of these they are.
+    to, at the largest those that hardly save any, and those between. From `small` to `large`;
+    regime: which of these they are.
     """
     much = list(takewhile(lambda row: row["saved_frac"].value >= RULES["perfect_saved"], doublings))
     rest = doublings[len(much) :]
