@@ -209,7 +209,7 @@ CASES = [
         },
         says=[
             "with two workers (measurably at b = 512) and 1.43× with four (measurably at b = 512). "
-            "At",
+            "With",
             "With two workers the formula counts overhead as communication; with four the formula "
             "counts contention and overhead as communication. With four workers 70",
         ],
