@@ -208,8 +208,8 @@ CASES = [
         says=[
             "Take two workers with B = 32 or 128: trained to 4% validation error in 153 s "
             "(predicted: 153 s) and 153 s (predicted: 153 s), no measurable difference. More "
-            "workers than two do not pay: trained, four take at best 4.32× as long (predicted "
-            "4.32×), mostly by communication. T"
+            "workers than two do not pay: trained, four take at best 4.32× as long, mostly by "
+            "communication. T"
         ],
     ),
     *(
@@ -238,8 +238,8 @@ CASES = [
             )
         },
         says=[
-            "A second worker does not pay: trained, two take at best 2.74× as long (predicted "
-            "2.74×), mostly by DDP's wrapper and contention, four 3.07× (3.07×). The goal"
+            "A second worker does not pay: trained, two take at best 2.74× as long, mostly by "
+            "DDP's wrapper and contention, four 3.07×. The goal"
         ],
         never=["sending alone"],  # of four workers
     ),
@@ -248,7 +248,7 @@ CASES = [
         lab=made(step_s=lambda n, b: 0.01 * n, silent_s=by_samples),
         edits={"doublings": both(TOO_SHORT, where(blame=None))},
         says=[
-            "trained, two take at best 1.77× as long (predicted 1.77×), four 3.07× (3.07×); with B "
+            "trained, two take at best 1.77× as long, four 3.07×; with B "
             "= 128 sending alone takes 20.0 ms, a step of one worker 8.00 ms. The goal"
         ],
     ),
@@ -296,8 +296,8 @@ CASES = [
             **MANY,
         ),
         says=[
-            "A second worker does not pay: trained, two take at best 2.08× as long (predicted "
-            "2.08×), mostly by DDP's wrapper and contention, four 4.00× (4.00×).",
+            "A second worker does not pay: trained, two take at best 2.08× as long, mostly by "
+            "DDP's wrapper and contention, four 4.00×.",
             "4.00× for DDP's wrapper and workers that slow each other down (not separated) and "
             "1.04× for the samples that larger batches add.",
             "DDP that sends nothing was timed too: its steps show what workers lose side by side. "

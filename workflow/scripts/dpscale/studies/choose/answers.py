@@ -7,7 +7,6 @@ from typing import Any
 from dpscale.derive.ring import LARGEST_ERROR
 from dpscale.reporting.answer import Value, nothing
 from dpscale.reporting.inputs import PER_CELL, Inputs, Row, lacking, named_values
-from dpscale.reporting.lessons import ratio_of
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import GASSER, QIAO, SHALLUE, ZOU
 from dpscale.reporting.words import by
@@ -55,7 +54,8 @@ def facts_e2(inputs: Inputs) -> Facts:
             "confirmed": confirmed(roles["recommended"], said["moves"], trained),
             **paid(roles["recommended"], trained),
             "moves": [
-                row | trained_ratios(row, roles["recommended"], trained) for row in said["moves"]
+                row | {"trained": trained_ratio(row, roles["recommended"], trained)}
+                for row in said["moves"]
             ],
             **beside_others(inputs, trained),
             "as_well": as_well(roles, timed),
@@ -220,25 +220,19 @@ def paid(take: Row, trained: list[Row]) -> dict[str, Any]:
     return {"unpaid": unpaid, "paid": len(nearest) == len(planned) > 0 and not unpaid}
 
 
-def trained_ratios(move: Row, take: Row, trained: list[Row]) -> dict[str, Value | None]:
+def trained_ratio(move: Row, take: Row, trained: list[Row]) -> Value | None:
     """Return how long a larger number of workers took at best, over the advised setting.
 
-    trained: None where none was compared, or where the move is not from the workers that are
-    advised; foretold: what was predicted for the same batch.
+    None where none was compared, or where the move is not from the workers that are advised.
     """
     rows = [
         row
         for row in trained
         if row["workers"] == move["next_workers"] and row["to_advised"] in VERDICTS[:3]
     ]
-    advised = next((row for row in trained if row["advised"]), None)
-    if not rows or not advised or take["aim"] != "time" or move["workers"] != take["workers"]:
-        return {"trained": None, "foretold": None}
-    best = min(rows, key=itemgetter("to_advised_ratio"))
-    return {
-        "trained": best.value("to_advised_ratio", "ratio"),
-        "foretold": ratio_of(best.predicted_s, advised.predicted_s),
-    }
+    if not rows or take["aim"] != "time" or move["workers"] != take["workers"]:
+        return None
+    return min(rows, key=itemgetter("to_advised_ratio")).value("to_advised_ratio", "ratio")
 
 
 def beside_others(inputs: Inputs, trained: list[Row]) -> dict[str, Any]:
