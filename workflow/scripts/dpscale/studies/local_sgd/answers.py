@@ -51,11 +51,11 @@ def facts_s4(inputs: Inputs) -> Facts:
         failed = [row for row in planned if row["label_noise_frac"] is None]
         facts |= {"regimes": regimes, "failed": failed}
         facts |= (made := protocol(inputs, rows))
-        facts["unlearned"] = unlearned(rows)
+        facts |= unlearned(rows)
         facts["rightly"] = rightly(rows)
         facts["ceilings"] = ceilings(rows, made["run"]["test_samples"])
         facts["large"] = large
-        facts["scheduled"] = as_scheduled(times, large[0]) if large else []
+        facts["scheduled"] = as_scheduled(times, large[0], inputs) if large else []
     return Facts(missing, values(rows, differences), facts)
 
 
@@ -140,24 +140,28 @@ def synchronous_frac(arm: Row) -> float | None:
     return first / steps if first and steps else None
 
 
-def as_scheduled(times: list[Row], pair: Row) -> list[Row]:
+def as_scheduled(times: list[Row], pair: Row, inputs: Inputs) -> list[Row]:
     """Return the predicted times with the local steps of a post-local arm, sped up in these alone.
 
-    pair: of `compared`, whose first is that arm. schedule_ratio: over synchronous steps throughout.
+    pair: of `compared`, whose first is that arm. schedule_ratio: over synchronous steps throughout;
+    slower_alone: an epoch so takes longer than one worker's with the same batch.
     """
     local_steps, synchronous = pair["first"]["local_steps"], pair["synchronous_frac"]
     if synchronous is None:
         return []
-    return [
-        row
-        | {
-            "schedule_ratio": row.speedup_ratio.model_copy(
-                update={"value": partly_faster(1 - synchronous, row["speedup_ratio"])}
-            )
-        }
-        for row in times
-        if row["local_steps"] == local_steps
-    ]
+    alone = {
+        row["per_worker_batch"]: row["epoch_s"] for row in inputs.rows("communication", workers=1)
+    }
+    found = []
+    for row in times:
+        if row["local_steps"] != local_steps:
+            continue
+        ratio = partly_faster(1 - synchronous, row["speedup_ratio"])
+        alone_s, epoch_s = alone.get(row["per_worker_batch"]), row["synchronous_epoch_s"] / ratio
+        scheduled = row.speedup_ratio.model_copy(update={"value": ratio})
+        slower = {"slower_alone": alone_s is not None and epoch_s > alone_s}
+        found.append(row | {"schedule_ratio": scheduled} | slower)
+    return found
 
 
 def ceilings(rows: list[Row], images: int | None) -> dict[float, Row]:
@@ -201,21 +205,19 @@ def rightly(rows: list[Row]) -> list[Row]:
     ]
 
 
-def unlearned(rows: list[Row]) -> list[Row]:
+def unlearned(rows: list[Row]) -> dict[str, list[Row]]:
     """Return the arms that may only be slower than the large mini-batch of their regime (`large`).
 
-    slower_rate: at the same global batch its rate is lower.
+    slower: those whose rate is lower at the same global batch; unlearned: the others.
     """
     large = {row["label_noise_frac"]: row for row in rows if row["arm"] == BASE}
-    return [
-        row
-        | {
-            "large": base,
-            "slower_rate": row["global_batch"] == base["global_batch"] and row["lr"] < base["lr"],
-        }
-        for row in rows
-        if (base := large.get(row["label_noise_frac"])) and slow(row, base)
-    ]
+    found: dict[str, list[Row]] = {"slower": [], "unlearned": []}
+    for row in rows:
+        base = large.get(row["label_noise_frac"])
+        if base and slow(row, base):
+            lower = row["global_batch"] == base["global_batch"] and row["lr"] < base["lr"]
+            found["slower" if lower else "unlearned"].append(row | {"large": base})
+    return found
 
 
 def elsewhere(arm: Row, arms: dict[tuple[float, str], Row]) -> list[Row]:

@@ -189,7 +189,7 @@ def with_gains_of_one(beyond: Row, rows: list[Row]) -> Row | None:
 
     linear, choice: as there. holds: where the error of this lies of that of the linear rule: below,
     by validation data too, above, or neither. kept: what it does with either gain, if that is the
-    same; raises: whether with either its error measurably lies above the reference's.
+    same.
     """
     way = {"warmup": "gradual", "optimizer": "sgd", "role": "arm", "zero_gamma": False}
     way["global_batch"] = beyond["linear"]["global_batch"]
@@ -204,7 +204,6 @@ def with_gains_of_one(beyond: Row, rows: list[Row]) -> Row | None:
         choice=choice,
         holds="below" if agrees else "above" if choice["to_linear"] == "above" else None,
         kept=choice["kept"] if choice["kept"] == zero["kept"] else None,
-        raises=any((row["difference_frac_low"] or 0) > 0 for row in (choice, zero)),
     )
 
 
