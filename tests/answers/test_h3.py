@@ -79,7 +79,8 @@ CASES = [
                 "untimed, at the rate 0.004 times N, one worker reaches a test accuracy of 94.8%, "
                 "two 93.8% (−1.20 to −0.80 points, lower: 39 updates an epoch), four 92.8% (−2.21 "
                 "to −1.79 points, lower: 19 updates an epoch). Starting",
-                f"In short: Here four workers train 2.51× as fast as one; at b = 128 {short}.",
+                f"In short: Here four workers train 2.51× as fast as one; in epochs of b = 128 "
+                f"{short}.",
                 "An epoch with the assignment's batch, loading included and no evaluation",
                 f"Of {compared} such comparisons",
             ],
@@ -211,8 +212,8 @@ CASES = [
             never=["At the assignment's"],
         )
         for two, four, words in (
-            (FASTER, LIKE, "at b = 128 two are faster (1.30×), two less accurate"),
-            (SLOWER, LIKE, "at b = 128 none is measurably faster"),
+            (FASTER, LIKE, "in epochs of b = 128 two are faster (1.30×), two less accurate"),
+            (SLOWER, LIKE, "in epochs of b = 128 none is measurably faster"),
             (ONCE, LIKE, "test accuracy 94.0%, of one worker 95.0%"),
         )
     ),

@@ -584,7 +584,7 @@ CASES = [
                 "Of the waiting all-reduces alone take",
                 "makes no measurable difference",
                 _ends("unisolated_s", 1.2, -0.1, 1.4),
-                "; the rest is not isolated",
+                "; 200 ms fall before the forward pass, where buffers are sent",
             ),
             (
                 "an epoch is shorter, and perhaps nothing is left",
@@ -619,6 +619,13 @@ CASES = [
                 "; perhaps 1.20 s is not isolated",
             ),
         )
+    ),
+    Case(
+        "the broadcast of buffers may take nothing, and no forward pass waits for it",
+        edits=_not_isolated(**_ends("broadcast_s", 0.3, -0.1, 0.4)),
+        says=[
+            "Of the waiting all-reduces alone take 500 ms; the rest is not isolated. The formula"
+        ],
     ),
     Case(
         "without the broadcast of buffers some epochs are shorter",

@@ -110,7 +110,7 @@ CASES = [
             (
                 2,
                 [
-                    "measurably more. Leaving it out an epoch saves 300 ms at b = 32, 300 ms at "
+                    "measurably more. Leaving it out saves an epoch 300 ms at b = 32, 300 ms at "
                     "512. "
                     "All replicas",
                     "At b = 32 leaving the broadcast out saves an epoch 300 ms (200 to 400) of "
@@ -136,7 +136,7 @@ CASES = [
                 without(per_worker_batch=32), where(SEVERAL, **_ends(0.3, 0.2, 0.4))
             )
         },
-        says=["Leaving it out an epoch saves 300 ms at b = 128, 300 ms at 512. "],
+        says=["Leaving it out saves an epoch 300 ms at b = 128, 300 ms at 512. "],
     ),
     *(
         Case(
@@ -148,7 +148,7 @@ CASES = [
                     where({"workers": 2, "per_worker_batch": 512}, **_ends(*ends)),
                 )
             },
-            says=[f"testing with one set: an epoch saves 300 ms at b = 32, {said} at 512."],
+            says=[f"Leaving it out saves an epoch 300 ms at b = 32, {said} at 512."],
         )
         for said, ends in (
             ("200 ms", (0.2, 0.1, 0.3)),
@@ -169,7 +169,8 @@ CASES = [
         says=[
             "Gradients alone are enough for training: without the broadcast of buffers parameters "
             "and losses stay bitwise equal (two workers). At the end running statistics differ by "
-            "up to 1.00% (0% with it), test accuracy by 1.00 points (0), measurably more. All "
+            "up to 1.00% (0% with it), test accuracy by 1.00 points (0 with it), measurably more. "
+            "All "
             "replicas",
             "The same training was run on two workers with and",
             "from the same two seeds.",
@@ -289,7 +290,7 @@ CASES = [
         "images of noise",  # the largest spread is larger, the seeds do not agree
         lab=functools.partial(_spreads, [1, 2, 0], [1, 1, 1]),
         says=[
-            ", test accuracy by 0.100 points (0.0500), no measurable difference. All",
+            ", test accuracy by 0.100 points (0.0500 with it), no measurable difference. All",
             "by up to 0.100 percentage points without the broadcast and 0.0500 percentage points "
             "with it. Compared by seed the spreads do not differ measurably (their medians are 0 "
             "points apart, interval −0.124 to 0.124; one image is 0.0500). So whose "
@@ -304,7 +305,7 @@ CASES = [
         says=[
             "Compared by seed the spread without it is smaller (their medians are −1.50 points "
             "apart,",
-            ", test accuracy by 0.0500 points (1.55), measurably less. All",
+            ", test accuracy by 0.0500 points (1.55 with it), measurably less. All",
         ],
     ),
     Case(
@@ -313,7 +314,7 @@ CASES = [
         edits={"replicas": only(seed=0)},
         says=[
             "from the same seed.",
-            ", test accuracy by 1.00 points (0), not compared. All",
+            ", test accuracy by 1.00 points (0 with it), not compared. All",
             "For want of seeds the spreads are not compared (one image is",
         ],
         never=["after epoch 3"],

@@ -563,7 +563,9 @@ CASES = [
             f"two kinds of momentum: {verdict}",
             lab=searched(every=EVERY),
             edits={"goal_contrasts": contrasts({"contrast": "optimizer", "model": "mlp"}, **ratio)},
-            says=[f"(40% saved) at 10.0 and 10% gains at 161. Momentum {verdict}. With plain SGD"],
+            says=[
+                f"(40% saved) ends at 10.0, 10% gains at 161. Momentum {verdict}. With plain SGD"
+            ],
         )
         for verdict, ratio in [
             (

@@ -6,7 +6,6 @@ from matplotlib.figure import Figure
 from dpscale.figures import log_axes, style
 from dpscale.figures.registry import FigureEntry
 
-ABOVE = 1.15  # a label is off the line at 1
 RATIO = ["speedup_ratio", "speedup_ratio_low", "speedup_ratio_high"]
 
 
@@ -20,7 +19,6 @@ def draw(gains: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     if style.nothing(drawn, axes):
         return figure, drawn
     axes.axhline(1.0, color=style.INK, linestyle="--", linewidth=1)
-    ends = []
     for index, (question, line) in enumerate(drawn.groupby("question", sort=False)):
         colour = style.colour_of(index)
         axes.plot(
@@ -30,23 +28,17 @@ def draw(gains: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
             linestyle=style.dash_of(index),
             marker=style.marker_of(index),
             markersize=4.5,
+            label=str(question),
         )
         held = line.dropna(subset=RATIO)
         axes.vlines(held.step_s, held.speedup_ratio_low, held.speedup_ratio_high, color=colour)
-        last = line.iloc[-1]
-        ends.append((last.step_s, _beside(last.speedup_ratio), str(question)))
     low, high = drawn[RATIO].min().min(), drawn[RATIO].max().max()
-    log_axes.log_ticks(axes.xaxis, 0.8 * drawn.step_s.min(), 2.5 * drawn.step_s.max(), "s")
+    log_axes.log_ticks(axes.xaxis, 0.8 * drawn.step_s.min(), 1.3 * drawn.step_s.max(), "s")
     log_axes.log2_ratios(axes, 0.8 * min(low, 0.8), 1.25 * max(high, 1.25))
     axes.set_xlabel("step of one worker")
     axes.set_ylabel(f"speed-up, N = {drawn.workers.iloc[0]:g}")
-    log_axes.end_labels(axes, ends, gap=0.1)
+    style.legend_above(figure, axes)
     return figure, drawn
-
-
-def _beside(ratio: float) -> float:
-    """The place of a label: above a point, or below it where the line at 1 would go through it."""
-    return ratio / ABOVE if 1 / ABOVE < ABOVE * ratio < ABOVE else ratio * ABOVE
 
 
 FIGURES = {"worker_gains": FigureEntry(draw, ("worker_gains",))}
