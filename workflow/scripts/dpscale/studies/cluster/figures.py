@@ -15,7 +15,7 @@ def draw(gains: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     drawn = known[["question", "workers", "per_worker_batch", "step_s", *RATIO]].reset_index(
         drop=True
     )
-    figure, (axes,) = style.panels(1, 1, height_in=1.7)
+    figure, (axes,) = style.panels(1, 1, height_in=1.3)
     if style.nothing(drawn, axes):
         return figure, drawn
     axes.axhline(1.0, color=style.INK, linestyle="--", linewidth=1)
