@@ -817,7 +817,8 @@ def test_the_advice_stands_with_the_loss_that_it_escapes() -> None:
         (
             ("open", "keeps"),
             ": take two with b = 512. An epoch then takes 900 ms (H3), not 4.80 s, with no "
-            "measurable loss of accuracy (98.0%, one worker 99.0%); one worker takes 1.20 s, not 8.00 s, and four 1.00 s.",
+            "measurable loss of accuracy (98.0%, one worker 99.0%); one worker takes 1.20 s, not "
+            "8.00 s, and four 1.00 s.",
         ),
     ):
         facts.said["assigned"] = _assigned(kept)

@@ -584,7 +584,7 @@ CASES = [
                 "Of the waiting all-reduces alone take",
                 "makes no measurable difference",
                 _ends("unisolated_s", 1.2, -0.1, 1.4),
-                "; 200 ms fall before the forward pass, where buffers are sent",
+                "; leaving out buffers saves nothing measurable, and the rest is not isolated",
             ),
             (
                 "an epoch is shorter, and perhaps nothing is left",
@@ -624,7 +624,8 @@ CASES = [
         "the broadcast of buffers may take nothing, and no forward pass waits for it",
         edits=_not_isolated(**_ends("broadcast_s", 0.3, -0.1, 0.4)),
         says=[
-            "Of the waiting all-reduces alone take 500 ms; the rest is not isolated. The formula"
+            "Of the waiting all-reduces alone take 500 ms; leaving out buffers saves nothing "
+            "measurable, and the rest is not isolated. The formula"
         ],
     ),
     Case(

@@ -211,8 +211,8 @@ CASES = [
         "as good by update",
         0.63,
         says=[
-            "It made 4 updates against 8; after as many updates the small batch had 63.0%: missing "
-            "updates alone can explain the gap.",
+            "It made 4 updates against 8; after as many updates the small batch had 63.0%: "
+            "missing updates alone can explain the gap at that rate.",
             "After 4 updates of both, the test accuracy of the large batch less that of the small "
             "one is 0 percentage points (−3 to 3).",
         ],

@@ -1002,7 +1002,7 @@ CASES = [
                 {"claim": "gradual_none"}, measured=0.0, measured_low=-0.01, measured_high=0.01
             )
         },
-        says=["(12.1% without); with zero gains it changes nothing measurable. A step"],
+        says=["(12.1% without); with zero gains warm-up changes nothing measurable. A step"],
     ),
     Case(
         "what was expected beside what came out",

@@ -36,7 +36,7 @@ def draw(gains: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     log_axes.log_ticks(axes.xaxis, 0.8 * drawn.step_s.min(), 1.3 * drawn.step_s.max(), "s")
     log_axes.log2_ratios(axes, 0.8 * min(low, 0.8), 1.25 * max(high, 1.25))
     axes.set_xlabel("step of one worker")
-    axes.set_ylabel(f"speed-up, N = {drawn.workers.iloc[0]:g}")
+    axes.set_ylabel("speed-up")
     style.legend_above(figure, axes)
     return figure, drawn
 
