@@ -90,7 +90,7 @@ CASES = [
         says=[
             "The largest batch has the shortest epoch, and the curve has not levelled off.",
             "The largest batch has the shortest epoch: from 9.00 s at b = 32 to 2.00 s at b = "
-            "512. Iterations have fixed costs: 16 times the samples take only 3.56 times",
+            "512. Fixed costs: 16 times the samples make an iteration only 3.56 times",
             "ends before the device is saturated: its last step, from b = 128 to 512, still "
             "saves 50.0% of the epoch, where the first saved 55.6%: the curve flattens.",
             "Throughput rises to 5 000 samples/s.",
@@ -131,7 +131,7 @@ CASES = [
         says=[
             "For speed take b = 128: larger batches shorten the epoch from 9.00 s at b = 32 to "
             "2.01 s "
-            "there, and beyond by nothing measurable. Iterations have fixed",
+            "there, and beyond by nothing measurable. Fixed",
             "From b = 128 on the fixed part is small beside the work on the samples, nearly "
             "the same for every batch size; throughput levels off at about 5 000 samples/s. Before",
             "The curve levels off at b = 128.",
@@ -144,7 +144,7 @@ CASES = [
             "For speed take b = 128: larger batches shorten the epoch from 9.00 s at b = 32 to "
             "2.00 s "
             "there, and "
-            "still larger ones lengthen it to 3.00 s at b = 512. Iterations have fixed",
+            "still larger ones lengthen it to 3.00 s at b = 512. Fixed",
             "Throughput peaks at b = 128 with 5 000 samples/s",
             "The time added, by phase: the copy to the device 250 ms (25.0%).",
             "; that is why the curve falls. ",
@@ -169,7 +169,7 @@ CASES = [
         edits=SCATTERED,
         says=[
             "Larger batches shorten the epoch from 9.00 s at b = 32 to 2.00 s at b = 128; "
-            "b = 512 takes 0.950× (0.237 to 3.800) as long, a further gain undecided. Iterations",
+            "b = 512 takes 0.950× (0.237 to 3.800) as long, a further gain undecided. Fixed",
             "Beyond b = 128 the launches scatter too much for a verdict.",
             "samples/s, at b = 512; its epoch is 0.950× (0.237 to 3.800) as long as at b = 128, "
             "which leaves open whether it is shorter, all pairs of batches compared together.",
@@ -180,7 +180,7 @@ CASES = [
         "launches of each batch beside another load",
         edits=SCATTERED | _beside_load("sweep-b32", "sweep-b128", "sweep-b512"),
         says=[
-            "as long, a further gain undecided. Iter",
+            "as long, a further gain undecided. Fixed",
             "leaves open whether it is shorter, all pairs of batches compared together; one in "
             "one launches ran beside another load. The",
         ],
@@ -348,7 +348,7 @@ CASES = [
             "One epoch of 10 000 images on one device, without data loading and after a warm-up",
             # 5.125 s and 2.195 s of 312.5 and 19.53 iterations, of which 312 and 19 are whole
             "An epoch is 312 iterations of 16.4 ms at b = 32 and 19 of 112 ms at b = 512. A fit",
-            "16 times the samples take only 6.85 times as long.",
+            "16 times the samples make an iteration only 6.85 times as long.",
             "The time saved, by phase: the backward pass 1.61 s (55.0%), the forward "
             "pass 879 ms (30.0%), the copy to the device 146 ms (5.00%) and the update 146 ms "
             "(5.00%).",

@@ -312,8 +312,9 @@ CASES = [
             "local_sgd": where(over_large_frac_low=-0.01, over_large_frac_high=0.01),
         },
         says=[
-            "Post-local SGD saves 45.0% of the large mini-batch's communication (local SGD 75.0%) "
-            "at no measurable difference in test accuracy. With clean labels and with 20% wrong "
+            "No better generalisation is shown: post-local SGD saves 45.0% of the large "
+            "mini-batch's communication (local SGD 75.0%) at no measurable difference in test "
+            "accuracy. With clean labels and with 20% wrong "
             "labels every arm learned its labels and none stands out. Choose it for its "
             "communication, not its accuracy. Half the",
             "then one in 16 communicates. With each",
