@@ -195,6 +195,13 @@ CASES = [
         )
     ),
     Case(
+        "the assignment's batch loses accuracy with fewer workers than are advised",
+        lab={"assignment_batch": 32},
+        edits={"assignment_assigned": apart(-0.02, 0.02, workers=4)},
+        says=["With the assignment's b = 128 the linear rule loses accuracy with two workers"],
+        never=["N times the rate loses"],
+    ),
+    Case(
         "of two rates that grow with N neither is best",
         edits=changed(
             apart(-0.04, 0.04, 0.945, **FOUR, rule="linear"),
