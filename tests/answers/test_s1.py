@@ -551,6 +551,23 @@ CASES = [
         never=[", beyond"],
     ),
     Case(
+        "no bend with two kinds of momentum",
+        lab=searched(
+            every={
+                ("mlp", "sgd"): 40.0,
+                ("mlp", "momentum"): 1e7,
+                ("mlp", "nesterov"): 1e7,
+                ("softmax", "sgd"): 45.0,
+            }
+        ),
+        says=[
+            "By two fits doubling B saves 40% of steps or more (perfect scaling: 50%) up to B = "
+            "10.0 to 11.3, 10% or less from 161 to 181. Measured medians:",
+            "With momentum there is no critical batch size (no bend); with Nesterov momentum there "
+            "is none (no bend). With plain",
+        ],
+    ),
+    Case(
         "no bend with plain SGD",
         lab=searched(sgd=1e7),
         says=[

@@ -59,7 +59,6 @@ def facts_s1(inputs: Inputs) -> Facts:
         "lead": lead,
         "saved": savings,
         "saved_everywhere": saved(doubled_by_all(rows)),
-        "searches": len({row["runs"] for row in rows}),
         "beyond_ideal": beyond_ideal(leading),
         "samples": samples(leading),
         "batches": {model: batches(own) for model, own in by(rows, "model")},
